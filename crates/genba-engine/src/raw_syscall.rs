@@ -46,6 +46,9 @@ pub mod nr {
     pub const FTRUNCATE: usize = 77;
     pub const TIMER_CREATE: usize = 222;
     pub const TIMER_SETTIME: usize = 223;
+    pub const TIMER_GETTIME: usize = 224;
+    pub const RT_SIGTIMEDWAIT: usize = 128;
+    pub const RT_TGSIGQUEUEINFO: usize = 297;
     pub const TIMER_DELETE: usize = 226;
     pub const CLOCK_GETTIME: usize = 228;
     pub const MODIFY_LDT: usize = 154;

@@ -57,6 +57,8 @@ pub unsafe fn start(boot: usize) -> ! {
         runtime::set_count_file(shared);
         XSAVE_BYTES.store(xsave_bytes(), Ordering::Relaxed);
         let table = reserve_table();
+        // Before the first slot is taken, which says which system calls the engine sees.
+        let bursts = Bursts::new(boot.bursts);
         let mut slots = ThreadSlots::new(shared, boot.children != 0);
         let Some(state) = slots.take(SLOT_THREAD) else {
             runtime::refuse("there is no room for a thread's counters")
@@ -65,7 +67,7 @@ pub unsafe fn start(boot: usize) -> ! {
         core::arch::asm!("wrgsbase {}", in(reg) state.0, options(nostack, preserves_flags));
         let code_map = CodeMap::new(shared, table as u32, boot.transfers);
         let mut engine = Engine::new(code_map, slots, boot.children != 0);
-        engine.bursts = Bursts::new(boot.bursts);
+        engine.bursts = bursts;
         engine.processes.push(SignalActions::first());
         runtime::install(engine);
 

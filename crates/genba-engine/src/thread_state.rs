@@ -94,6 +94,9 @@ pub const BURST_THREAD: u32 = 0x428;
 pub const BURST_CPU: u32 = 0x430;
 /// Time since the start of the process at the beginning of the burst, nanoseconds.
 pub const BURST_WALL: u32 = 0x438;
+/// CPU time for which the timer is to be set when the program does not block its signal any more,
+/// nanoseconds; 0 while it does not.
+pub const BURST_PAUSED: u32 = 0x440;
 /// Offset of the words of the burst under way.
 pub const RECORDING: u32 = burst_layout::RECORDING as u32;
 /// Where `xsave` saves the program's vector registers.

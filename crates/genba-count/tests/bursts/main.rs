@@ -4,6 +4,7 @@ mod period;
 mod single_steps;
 #[path = "../support/mod.rs"]
 mod support;
+mod written_code;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -99,6 +99,8 @@ pub const PROGRAMS: &[Program] = &[
     program("nested.c"),
     slow(flags(STATIC, "nested.c")),
     program("waits.c"),
+    program("signal63.c"),
+    slow(flags(STATIC, "signal63.c")),
     slow(program("shortlived.c")),
     program("contexts.c"),
     slow(flags(FIXED, "contexts.c")),

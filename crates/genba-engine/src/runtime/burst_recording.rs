@@ -138,6 +138,17 @@ pub fn add_descriptor(shared: CountFile, descriptor: &[u32]) -> Option<u32> {
     Some(at)
 }
 
+/// Whether the descriptor at an offset is this one.
+#[must_use]
+pub fn is_descriptor(shared: CountFile, at: u32, descriptor: &[u32]) -> bool {
+    let used = shared.control().descriptors.load(Ordering::Relaxed);
+    let end = u64::from(at) + descriptor.len() as u64;
+    let from = (shared.0 as u64 + DESCRIPTORS + u64::from(at) * 4) as *const u32;
+    // SAFETY: within the part in use; never changed.
+    end <= u64::from(used)
+        && unsafe { core::slice::from_raw_parts(from, descriptor.len()) } == descriptor
+}
+
 /// Returns the number of the counter of the block with this descriptor.
 #[must_use]
 pub fn counter_of(shared: CountFile, descriptor: u64) -> Option<u32> {

@@ -1,10 +1,15 @@
 //! The timers that begin bursts: one for each thread, on its CPU time in user mode. They use the
 //! signal 63, and are told from the program's own use of it by what the kernel reports with them.
+//!
+//! What must hold: no signal of a timer is pending while the program could find it, so a thread's
+//! timer is stopped while the program blocks the signal in it.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State};
+
+use super::program_mask;
 
 /// The signal: the highest but one, which the C library leaves to programs.
 pub const SIGNAL: usize = 63;
@@ -76,27 +81,132 @@ pub unsafe fn create(state: State) -> bool {
             return false;
         }
         state.set(thread_state::BURST_TIMER, timer as u64 + 1);
+        let blocked = program_mask::program_mask(state) & program_mask::bit(SIGNAL) != 0;
+        state.set(thread_state::BURST_PAUSED, u64::from(blocked));
     }
     true
 }
 
-/// Sets the timer of a thread to fire once after some CPU time; does nothing if it has none.
+/// Sets the timer of a thread to fire once after some CPU time; does nothing if it has none. While
+/// the program blocks the signal, the timer waits until it does not.
 ///
 /// # Safety
 /// The state must be the caller's own.
 pub unsafe fn set(state: State, nanoseconds: u64) {
     let nanoseconds = nanoseconds.max(1);
-    let value = [
+    // SAFETY: the caller's promise.
+    unsafe {
+        if state.get(thread_state::BURST_PAUSED) != 0 {
+            state.set(thread_state::BURST_PAUSED, nanoseconds);
+        } else if let Some(timer) = timer(state) {
+            settime(timer, nanoseconds);
+        }
+    }
+}
+
+/// Stops the timer while the program blocks its signal, and sets it again afterwards. Otherwise the
+/// signal would be pending, and the program would find it (`sigpending`, `sigwait`, `signalfd`).
+///
+/// # Safety
+/// The state must be the caller's own, all signals blocked, and no burst under way.
+pub unsafe fn follow_mask(state: State, mask: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(timer) = timer(state) else { return };
+        let paused = state.get(thread_state::BURST_PAUSED);
+        match (mask & program_mask::bit(SIGNAL) != 0, paused) {
+            (true, 0) => {
+                // One that has fired is not stopped before its signal is taken: the kernel would
+                // drop the signal then, but only when it is taken.
+                let left = match remaining(timer) {
+                    0 => 0,
+                    _ => settime(timer, 0),
+                };
+                if left == 0 {
+                    take_pending(state);
+                }
+                state.set(thread_state::BURST_PAUSED, left.max(1));
+            }
+            (false, left) if left != 0 => {
+                state.set(thread_state::BURST_PAUSED, 0);
+                settime(timer, left);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the timer of a thread has fired and was not set since.
+///
+/// # Safety
+/// The state must be the caller's own.
+#[must_use]
+pub unsafe fn has_fired(state: State) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let running = state.get(thread_state::BURST_PAUSED) == 0;
+        running && timer(state).is_some_and(|timer| remaining(timer) == 0)
+    }
+}
+
+unsafe fn timer(state: State) -> Option<usize> {
+    // SAFETY: the caller's promise.
+    let timer = unsafe { state.get(thread_state::BURST_TIMER) };
+    timer.checked_sub(1).map(|timer| timer as usize)
+}
+
+/// Returns the time after which a timer fires, nanoseconds; 0 if it has fired.
+fn remaining(timer: usize) -> u64 {
+    let mut value = [0u64; 4];
+    let to = value.as_mut_ptr() as usize;
+    // SAFETY: writes four words.
+    unsafe { raw_syscall::call(nr::TIMER_GETTIME, [timer, to, 0, 0, 0, 0]) };
+    value[2] * 1_000_000_000 + value[3]
+}
+
+/// Sets a timer, or stops it for 0; what [`remaining`] was.
+fn settime(timer: usize, nanoseconds: u64) -> u64 {
+    let new = [
         0,
         0,
         nanoseconds / 1_000_000_000,
         nanoseconds % 1_000_000_000,
     ];
-    // SAFETY: the caller's promise; the kernel reads the value.
+    let mut old = [0u64; 4];
+    let (from, to) = (new.as_ptr() as usize, old.as_mut_ptr() as usize);
+    // SAFETY: reads four words, and writes four.
+    unsafe { raw_syscall::call(nr::TIMER_SETTIME, [timer, 0, from, to, 0, 0]) };
+    old[2] * 1_000_000_000 + old[3]
+}
+
+/// Takes the pending signal of the thread's timer. Signals of the program's that were sent to the
+/// thread before it are taken too, and sent again in their order.
+///
+/// # Safety
+/// The state must be the caller's own, and all signals blocked.
+unsafe fn take_pending(state: State) {
+    /// Maximum number of signals of the program's that are looked through.
+    const MAX_SIGNALS: usize = 16;
+    let set = program_mask::bit(SIGNAL);
+    let timeout = [0u64; 2];
+    let mut others = [[0u64; 16]; MAX_SIGNALS];
+    let mut count = 0;
+    // SAFETY: the caller's promise; the kernel writes a `siginfo_t` of 128 bytes, and reads others.
     unsafe {
-        if let Some(timer) = state.get(thread_state::BURST_TIMER).checked_sub(1) {
-            let arguments = [timer as usize, 0, value.as_ptr() as usize, 0, 0, 0];
-            raw_syscall::call(nr::TIMER_SETTIME, arguments);
+        for info in &mut others {
+            let to = info.as_mut_ptr() as usize;
+            let (set, timeout) = (&raw const set as usize, timeout.as_ptr() as usize);
+            let taken = raw_syscall::call(nr::RT_SIGTIMEDWAIT, [set, to, timeout, 8, 0, 0]);
+            if taken < 0 || is_own(state, SIGNAL, to) {
+                break;
+            }
+            count += 1;
+        }
+        for info in &others[..count] {
+            let pid = raw_syscall::call(nr::GETPID, [0; 6]) as usize;
+            let thread = raw_syscall::call(nr::GETTID, [0; 6]) as usize;
+            let arguments = [pid, thread, SIGNAL, info.as_ptr() as usize, 0, 0];
+            raw_syscall::call(nr::RT_TGSIGQUEUEINFO, arguments);
         }
     }
 }
@@ -108,8 +218,8 @@ pub unsafe fn set(state: State, nanoseconds: u64) {
 pub unsafe fn delete(state: State) {
     // SAFETY: the caller's promise.
     unsafe {
-        if let Some(timer) = state.get(thread_state::BURST_TIMER).checked_sub(1) {
-            raw_syscall::call(nr::TIMER_DELETE, [timer as usize, 0, 0, 0, 0, 0]);
+        if let Some(timer) = timer(state) {
+            raw_syscall::call(nr::TIMER_DELETE, [timer, 0, 0, 0, 0, 0]);
             state.set(thread_state::BURST_TIMER, 0);
         }
     }

@@ -13,18 +13,16 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::basic_block::Block;
-use crate::burst_layout::{BURST_CAPACITY, BURST_WORDS, NOTE_FULL, NOTE_TIMER, RECORDING_END};
-use crate::fragment::{self, BuildContext, Error, LandingPad, ObserveContext};
-use crate::liveness::ProgramCode;
+use crate::burst_layout::{BURST_CAPACITY, BURST_WORDS, NOTE_TIMER, RECORDING_END};
+use crate::fragment::{BuildContext, LandingPad};
 use crate::thread_state::{self, State};
 
 use super::burst_recording::{self, FinishedBurst, KeptBursts};
 use super::burst_timer;
-use super::code_map::{CodeLookup, CodeMap};
 use super::context_switch::label;
 use super::dispatch::NextAction;
 use super::engine::{Engine, ResumePoint, aim};
+use super::program_mask;
 use super::signal_delivery::context;
 use super::signal_recovery::InterruptedState;
 
@@ -126,89 +124,6 @@ fn exponential(random: u64, mean: u64) -> u64 {
     ((u128::from(mean) * u128::from(factor)) >> 16) as u64
 }
 
-/// The code map, for observing code: blocks that count are not known.
-struct ObservingContext<'a>(&'a mut CodeMap);
-
-impl ProgramCode for ObservingContext<'_> {
-    fn bytes(&self, pc: u64) -> &[u8] {
-        self.0.bytes(pc)
-    }
-}
-
-impl BuildContext for ObservingContext<'_> {
-    fn known(&self, pc: u64) -> Option<u64> {
-        let index = self.0.observing.get(pc)?;
-        self.0.blocks.get(index as usize).map(|block| block.code)
-    }
-
-    fn call_site(&self, _: u64) -> Option<u64> {
-        None
-    }
-
-    fn counter(&mut self, block: &Block, unrolled: bool) -> Result<u32, Error> {
-        self.0.counter(block, unrolled)
-    }
-
-    fn records(&self, from: u64, to: Option<u64>) -> bool {
-        self.0.records(from, to)
-    }
-
-    fn enters(&mut self, pc: u64) {
-        self.0.enters(pc);
-    }
-
-    fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error> {
-        self.0.transfer(from, to)
-    }
-
-    fn site(&mut self, from: u64) -> u32 {
-        self.0.site(from)
-    }
-
-    fn table(&self) -> u32 {
-        self.0.table()
-    }
-}
-
-impl ObserveContext for ObservingContext<'_> {
-    fn describe(&mut self, descriptor: &[u32]) -> Result<u32, Error> {
-        let full = Error::Full("the table of observed blocks is full");
-        burst_recording::add_descriptor(self.0.shared, descriptor).ok_or(full)
-    }
-}
-
-impl Engine {
-    /// Returns the observing code for `pc`; translates it if necessary. `None` where a burst cannot
-    /// go on, and counting code must.
-    fn observing_code(&mut self, pc: u64) -> Option<u64> {
-        if let Some(index) = self.code_map.observing.get(pc) {
-            return Some(self.code_map.blocks[index as usize].code);
-        }
-        match self.code_map.find(pc) {
-            CodeLookup::Code(region) if !region.writable && !self.in_cache(pc) => {}
-            _ => return None,
-        }
-        let base = self.next_fragment_address(pc);
-        let first_exit = self.exits.len() as u32;
-        let mut context = ObservingContext(&mut self.code_map);
-        let built =
-            fragment::build_observing(&mut context, &mut self.factory, pc, base, first_exit);
-        match built {
-            Ok(Some(fragment)) => self.adopt(fragment, true),
-            Ok(None) => return None,
-            Err(_) => {
-                // Counters of a block that is not adopted stay 0.
-                self.code_map.lengths_of.clear();
-                let notes = &self.code_map.shared.control().burst_notes;
-                notes.fetch_or(NOTE_FULL, Ordering::Relaxed);
-                return None;
-            }
-        }
-        let index = self.code_map.observing.get(pc)?;
-        Some(self.code_map.blocks[index as usize].code)
-    }
-}
-
 /// Whether a thread is in a burst.
 ///
 /// # Safety
@@ -236,6 +151,22 @@ pub unsafe fn begin_thread(engine: &mut Engine, state: State) {
         } else {
             let notes = &engine.code_map.shared.control().burst_notes;
             notes.fetch_or(NOTE_TIMER, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Sets the timer of the calling thread again if it has fired without effect, because the program
+/// ignored its signal.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn restart(engine: &mut Engine, state: State) {
+    if let Some(bursts) = &mut engine.bursts {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if burst_timer::has_fired(state) {
+                burst_timer::set(state, bursts.interval());
+            }
         }
     }
 }
@@ -331,7 +262,8 @@ unsafe fn leave(engine: &mut Engine, state: State, pc: u64) {
     unsafe {
         let end = state.get(thread_state::BURST_POSITION);
         finish(engine, state, end, pc);
-        state.set(thread_state::MASK, state.get(thread_state::BURST_MASK));
+        let mask = program_mask::hide_needed(state, state.get(thread_state::BURST_MASK));
+        state.set(thread_state::MASK, mask);
     }
 }
 
@@ -385,11 +317,17 @@ unsafe fn finish(engine: &mut Engine, state: State, end: u64, pc: u64) {
 }
 
 /// Handles a signal that concerns bursts: one of the timer, or one that comes during a burst.
-/// `None` if it is to be delivered to the program.
+/// `None` if it is to be delivered to the program. `own_code` says that the instruction writes to
+/// the code that it is translated from.
 ///
 /// # Safety
 /// The state must be the caller's own, with the signal in it.
-pub unsafe fn intercept_signal(engine: &mut Engine, state: State, rip: u64) -> Option<NextAction> {
+pub unsafe fn intercept_signal(
+    engine: &mut Engine,
+    state: State,
+    rip: u64,
+    own_code: bool,
+) -> Option<NextAction> {
     // SAFETY: the caller's promise; the frame is the kernel's.
     unsafe {
         let number = state.get(thread_state::SIGNAL_NUMBER) as usize;
@@ -399,15 +337,19 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State, rip: u64) -> O
         if under_way(state) {
             let code = ((info + 8) as *const i32).read();
             let repeated = REPEATED >> (number - 1) & 1 != 0 && code > 0;
-            mask.write(state.get(thread_state::BURST_MASK));
+            mask.write(program_mask::hide_needed(
+                state,
+                state.get(thread_state::BURST_MASK),
+            ));
             if !repeated {
                 abandon_block(engine, state);
                 return None;
             }
             let found = recover(engine, state, rip, frame);
             abandon_block(engine, state);
-            resume_at(engine, state, frame, &found, |engine, pc| {
-                engine.get(pc).address()
+            resume_at(engine, state, frame, &found, |engine, pc| match own_code {
+                true => engine.step(pc),
+                false => engine.get(pc).address(),
             });
             return Some(NextAction::Sigreturn(frame));
         }

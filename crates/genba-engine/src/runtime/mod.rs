@@ -18,6 +18,7 @@ pub mod invalidation;
 pub mod limit_changes;
 pub mod memory_changes;
 pub mod new_thread;
+mod observing_code;
 pub mod program_mask;
 pub mod request_channel;
 pub mod signal_delivery;

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State};
 
+use super::burst_timer;
 use super::signal_delivery::{readable, writable};
 use super::syscall_interception::Call;
 
@@ -18,7 +19,6 @@ static NEEDED: AtomicU64 = AtomicU64::new(0);
 const CANNOT_BLOCK: u64 = bit(9) | bit(19);
 const EINVAL: isize = -22;
 const EFAULT: isize = -14;
-const RT_TGSIGQUEUEINFO: usize = 297;
 
 /// Returns the bit of a signal in a mask.
 #[must_use]
@@ -75,6 +75,7 @@ pub unsafe fn set_program_mask(state: State, mask: u64) {
     unsafe {
         state.set(thread_state::MASK, kernel);
         state.set(thread_state::HIDDEN_MASK, hidden);
+        burst_timer::follow_mask(state, mask);
         let held = state.get(thread_state::HELD_SIGNAL);
         let number = held as u32 as usize;
         if number != 0 && hidden & bit(number) == 0 {
@@ -87,7 +88,7 @@ pub unsafe fn set_program_mask(state: State, mask: u64) {
             let pid = raw_syscall::call(nr::GETPID, [0; 6]) as usize;
             let thread = raw_syscall::call(nr::GETTID, [0; 6]) as usize;
             let arguments = [pid, thread, number, info.as_ptr() as usize, 0, 0];
-            raw_syscall::call(RT_TGSIGQUEUEINFO, arguments);
+            raw_syscall::call(nr::RT_TGSIGQUEUEINFO, arguments);
         }
     }
 }
@@ -103,6 +104,21 @@ pub unsafe fn hide(state: State) {
             set_program_mask(state, program_mask(state));
         }
     }
+}
+
+/// Hides what a mask has of [`needed`]; the kernel's part of it.
+///
+/// # Safety
+/// As [`set_program_mask`].
+#[must_use]
+pub unsafe fn hide_needed(state: State, mask: u64) -> u64 {
+    let (kernel, hidden) = divided(mask, needed());
+    // SAFETY: the caller's promise.
+    unsafe {
+        let before = state.get(thread_state::HIDDEN_MASK);
+        state.set(thread_state::HIDDEN_MASK, before | hidden);
+    }
+    kernel
 }
 
 /// Lets the thread resume with the program's whole mask: for when it leaves the engine, or executes

@@ -44,7 +44,6 @@ const SA_RESTART: u64 = 0x1000_0000;
 const SA_NODEFER: u64 = 0x4000_0000;
 const SA_RESETHAND: u64 = 0x8000_0000;
 const EFAULT: isize = -14;
-const RT_TGSIGQUEUEINFO: usize = 297;
 
 /// `struct sigaction` of the kernel.
 #[repr(C)]
@@ -100,9 +99,10 @@ unsafe fn kernel_action(signal: usize, new: Option<&Action>, old: Option<&mut Ac
 /// Returns the action that is registered with the kernel for an action of the program's.
 fn registered_action(signal: usize, action: &Action) -> Action {
     let handled = action.handler != SIG_DFL && action.handler != SIG_IGN;
+    let timers = signal == burst_timer::SIGNAL && burst_timer::in_use();
     // A program that ignores the signal has no bursts.
     let default = action.handler == SIG_DFL;
-    if default && signal == burst_timer::SIGNAL && burst_timer::in_use() {
+    if default && timers {
         return Action {
             handler: label::genba_signal as *const () as u64,
             flags: SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_RESTART,
@@ -120,8 +120,9 @@ fn registered_action(signal: usize, action: &Action) -> Action {
     Action {
         handler: label::genba_signal as *const () as u64,
         flags: if handled {
-            // A fault of the engine's own must not reset the action; `run` does it for the program's.
-            let once = if needed { SA_RESETHAND } else { 0 };
+            // A signal of the engine's own must not reset the action; `run` does it for the
+            // program's.
+            let once = if needed || timers { SA_RESETHAND } else { 0 };
             action.flags & !once | SA_SIGINFO
         } else {
             SA_SIGINFO | SA_ONSTACK | SA_RESTORER
@@ -215,6 +216,9 @@ pub unsafe fn action(engine: &mut Engine, state: State, call: &Call) -> isize {
                 return result;
             }
             engine.processes[process].actions[signal] = action;
+            if signal == burst_timer::SIGNAL && before.handler == SIG_IGN {
+                bursts::restart(engine, state);
+            }
         }
         if old != 0 {
             if !writable(old) || !writable(old + 24) {
@@ -284,7 +288,8 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
         }
         engine.look_up_code_of(rip);
         if engine.bursts.is_some()
-            && let Some(action) = bursts::intercept_signal(engine, state, rip)
+            && let own_code = fault == WriteFault::OwnCode
+            && let Some(action) = bursts::intercept_signal(engine, state, rip, own_code)
         {
             return action;
         }
@@ -395,7 +400,7 @@ unsafe fn die(number: usize, info: u64, frame: u64) -> NextAction {
         let pid = raw_syscall::call(nr::GETPID, [0; 6]) as usize;
         let thread = raw_syscall::call(nr::GETTID, [0; 6]) as usize;
         let arguments = [pid, thread, number, info as usize, 0, 0];
-        raw_syscall::call(RT_TGSIGQUEUEINFO, arguments);
+        raw_syscall::call(nr::RT_TGSIGQUEUEINFO, arguments);
         // The signal must not stay blocked, even if the program had blocked it.
         let mask = (frame as usize + context::MASK) as *mut u64;
         mask.write(mask.read() & !(1 << (number - 1)));

@@ -4,12 +4,12 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::count_file_layout::{COUNTERS, SLOT_CAPACITY, SLOT_SIZE, SLOT_VFORK, SLOTS};
-use crate::raw_syscall;
+use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State};
 
 use super::context_switch::label;
 use super::count_file::CountFile;
-use super::{memory_changes, syscall_interception, writable_code};
+use super::{burst_timer, memory_changes, syscall_interception, writable_code};
 
 /// Bytes of a slot before its counters, which are private to the process.
 const PRIVATE_BYTES: u64 = COUNTERS;
@@ -183,6 +183,7 @@ unsafe fn initialise(state: State, slot: u32, watching: bool, code: (u64, u64)) 
         state.set(thread_state::BURST, 0);
         state.set(thread_state::BURST_TIMER, 0);
         state.set(thread_state::BURST_THREAD, 0);
+        state.set(thread_state::BURST_PAUSED, 0);
         state.set(thread_state::HIDDEN_MASK, 0);
         state.set(thread_state::HELD_SIGNAL, 0);
         state.set(thread_state::CODE_LOW, code.0);
@@ -198,7 +199,8 @@ unsafe fn special_calls(state: State, watching: bool, code: bool) {
     for number in 0..thread_state::SYSCALLS as usize {
         let special = syscall_interception::is_special(number)
             || (watching && memory_changes::writes(number))
-            || (code && writable_code::concerns_protected_code(number));
+            || (code && writable_code::concerns_protected_code(number))
+            || (number == nr::RT_SIGPROCMASK && burst_timer::in_use());
         // SAFETY: within the private part.
         unsafe { table.add(number).write(u8::from(special)) };
     }

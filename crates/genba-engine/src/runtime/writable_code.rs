@@ -13,13 +13,15 @@ use core::cell::{Cell, RefCell};
 use alloc::vec::Vec;
 
 use crate::address_map::AddressMap;
-use crate::fragment;
+use crate::basic_block::Block;
+use crate::fragment::{self, BuildContext, Error};
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State, register};
 use crate::writable_pages::{
     MAX_INSTRUCTION_BYTES, MAX_WRITES, PAGE_BYTES, WritablePages, end_of_code_read, page_of,
 };
 
+use super::burst_recording;
 use super::code_map::{BlockInfo, CodeMap, NONE, Region};
 use super::engine::Engine;
 use super::program_mask;
@@ -38,6 +40,8 @@ const MAX_BUFFERS: usize = 1024;
 
 /// Stands for the number of copies where a single instruction is executed.
 const STEP: usize = 0xFFFF;
+/// Stands for the number of copies of a block that records bursts.
+const OBSERVED: usize = 0xFFFE;
 
 /// What the code map knows of code that the program can write to.
 #[derive(Default)]
@@ -55,6 +59,10 @@ pub struct WritableCode {
     former_counters: AddressMap<u32>,
     /// Counters of transfers from writable code, by a hash of both addresses.
     former_transfers: AddressMap<u32>,
+    /// Whether the block that is being built records bursts.
+    observing: Cell<bool>,
+    /// Descriptors of blocks that record bursts, by the number of their counter and 1 more.
+    descriptors: AddressMap<u32>,
 }
 
 /// What a fault was.
@@ -70,6 +78,13 @@ pub enum WriteFault {
 
 fn key_of_copy(pc: u64, copies: usize) -> u64 {
     pc | (copies as u64) << 48
+}
+
+/// The key of a block that records bursts: its counter is its descriptor's first word.
+fn key_of_counter(descriptor: &[u32]) -> u64 {
+    descriptor
+        .first()
+        .map_or(0, |&counter| u64::from(counter) + 1)
 }
 
 fn key_of_transfer(from: u64, to: u64) -> u64 {
@@ -131,8 +146,13 @@ impl CodeMap {
         for index in first..end {
             let BlockInfo { pc, counter, .. } = self.blocks[index];
             if counter != NONE {
-                let before = self.blocks[first..index].iter();
-                let copies = before.filter(|other| other.pc == pc).count();
+                let copies = match self.observing.get(pc) == Some(index as u32) {
+                    true => OBSERVED,
+                    false => {
+                        let before = self.blocks[first..index].iter();
+                        before.filter(|other| other.pc == pc).count()
+                    }
+                };
                 let key = key_of_copy(pc, copies);
                 self.writable_code.former_counters.insert(key, counter);
             }
@@ -154,6 +174,7 @@ impl CodeMap {
         let record = |counter| self.shared.read_record(counter);
         let copies = match self.writable_code.only.get() {
             Some(_) => STEP,
+            None if self.writable_code.observing.get() => OBSERVED,
             None => (self.lengths_of.iter())
                 .filter(|&&(counter, _)| record(counter).is_some_and(|record| record.pc == pc))
                 .count(),
@@ -166,6 +187,34 @@ impl CodeMap {
                 .read_lengths(found.lengths, usize::from(found.instructions))
                 == lengths;
         same.then_some((counter, found.lengths))
+    }
+
+    /// Returns the counter of a block that records bursts.
+    ///
+    /// # Errors
+    /// If there are no counters left.
+    pub(super) fn observed_counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error> {
+        self.writable_code.observing.set(true);
+        let counter = self.counter(block, copy);
+        self.writable_code.observing.set(false);
+        counter
+    }
+
+    /// Returns the same descriptor of the same counter, if the block had it before.
+    pub(super) fn former_descriptor(&self, descriptor: &[u32]) -> Option<u32> {
+        let at = self
+            .writable_code
+            .descriptors
+            .get(key_of_counter(descriptor))?;
+        burst_recording::is_descriptor(self.shared, at, descriptor).then_some(at)
+    }
+
+    /// Keeps a descriptor for when its block is translated again, if there is code that is.
+    pub(super) fn keep_descriptor(&mut self, descriptor: &[u32], at: u32) {
+        if self.writable_code.bounds.get().1 > 0 {
+            let key = key_of_counter(descriptor);
+            self.writable_code.descriptors.insert(key, at);
+        }
     }
 
     /// Returns the counter that a transfer from writable code had before.
@@ -215,8 +264,9 @@ impl Engine {
     /// To be called on the engine's stack, with the program's registers in the thread's state.
     pub(super) unsafe fn refuse_code_on_stack(&self, state: State, region: &Region) {
         // SAFETY: the caller's promise.
-        let stack = unsafe { state.register(register::RSP) };
-        if (region.start..region.end).contains(&stack) {
+        if unsafe { stands_on(state, region) } {
+            // SAFETY: as above.
+            let stack = unsafe { state.register(register::RSP) };
             super::refuse_at("it executes code on its stack", stack, b"");
         }
     }
@@ -427,6 +477,16 @@ fn instruction_length(region: &Region, pc: u64) -> u64 {
 fn is_writable(address: u64) -> bool {
     let maps = super::code_map::read_maps();
     crate::proc_maps::find(&maps, address).is_some_and(|mapping| mapping.writable)
+}
+
+/// Whether the thread's stack is in a region.
+///
+/// # Safety
+/// As [`Engine::refuse_code_on_stack`].
+pub unsafe fn stands_on(state: State, region: &Region) -> bool {
+    // SAFETY: the caller's promise.
+    let stack = unsafe { state.register(register::RSP) };
+    (region.start..region.end).contains(&stack)
 }
 
 /// Returns the state of the calling thread.
