@@ -13,6 +13,7 @@ mod engine;
 mod engine_fallback;
 mod engine_selection;
 mod error;
+mod generated_functions;
 pub mod native;
 mod process_counts_builder;
 #[cfg(feature = "qemu-oracle")]

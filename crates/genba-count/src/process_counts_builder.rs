@@ -12,6 +12,7 @@ use genba_model::{
 };
 
 use crate::elf_code::ElfCode;
+use crate::generated_functions;
 use crate::x86_64::{self, Flow};
 
 /// Path that stands for code generated at run time.
@@ -139,9 +140,13 @@ impl ProcessCountsBuilder {
             module: place.get(&point.module).copied().unwrap_or(u32::MAX),
             address: point.address,
         };
-        let modules = (order.iter())
+        let modules: Vec<CountedModule> = (order.iter())
             .map(|index| self.modules[*index as usize].take_counted())
             .collect();
+        let generated = (modules.iter().find(|module| module.path == GENERATED))
+            .and_then(|module| generated_functions::of_process(pid, &module.instructions))
+            .unwrap_or_default();
+        self.notes.extend(generated.note());
         let mut transfers: Vec<Transfer> = (transfers.into_iter())
             .map(|transfer| Transfer {
                 from: moved(transfer.from),
@@ -156,6 +161,7 @@ impl ProcessCountsBuilder {
             cut_short: None,
             modules,
             transfers,
+            generated: generated.functions,
             notes: self.notes,
             observation: None,
         }

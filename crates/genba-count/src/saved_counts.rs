@@ -136,6 +136,7 @@ mod tests {
                 }],
                 transfers: Vec::new(),
                 notes: Vec::new(),
+                generated: Vec::new(),
                 observation: None,
             }],
             notes: Vec::new(),

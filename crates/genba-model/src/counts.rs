@@ -92,6 +92,17 @@ pub struct Transfer {
     pub count: u64,
 }
 
+/// A function that a process generated at run time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneratedFunction {
+    /// Its first address in memory.
+    pub address: u64,
+    /// Bytes of code.
+    pub size: u64,
+    /// Its name, as the process wrote it to its perf map.
+    pub name: String,
+}
+
 /// Counts of one process (of one program, if it executed several).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessCounts {
@@ -106,6 +117,10 @@ pub struct ProcessCounts {
     pub modules: Vec<CountedModule>,
     /// Jumps and calls, where the engine was asked for them.
     pub transfers: Vec<Transfer>,
+    /// Functions of the module `[generated]` that were executed, in address order, where the process
+    /// left their names.
+    #[serde(default)]
+    pub generated: Vec<GeneratedFunction>,
     /// Notes on these counts, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

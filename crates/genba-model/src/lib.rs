@@ -54,8 +54,8 @@ pub use comparison::{
 };
 pub use counts::{
     CodePoint, CodeSpan, CountEngine, Counted, CountedCall, CountedDetail, CountedFunction,
-    CountedModule, Counts, DetailCall, DetailFunction, DetailModule, DetailSite, InstructionCount,
-    Per, ProcessCounts, RawCounts, Transfer, TransferKind,
+    CountedModule, Counts, DetailCall, DetailFunction, DetailModule, DetailSite, GeneratedFunction,
+    InstructionCount, Per, ProcessCounts, RawCounts, Transfer, TransferKind,
 };
 pub use diagnosis::Diagnosis;
 pub use doctor::{Doctor, DoctorMetric};

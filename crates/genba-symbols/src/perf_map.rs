@@ -3,6 +3,7 @@
 //! One line a function: start and size in hexadecimal, then the name to the end of the line
 //! (linux, tools/perf/Documentation/jit-interface.txt).
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -21,12 +22,15 @@ pub struct JitSymbol {
     pub end: u64,
     /// Name, cut to [`PerfMap::MAX_NAME`] bytes.
     pub name: String,
+    /// Whether an earlier line has a function of another name at one of its addresses.
+    pub replaces: bool,
 }
 
 /// A parsed map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerfMap {
-    /// By start address; of two that start alike only the later line is kept.
+    /// By start address, without overlaps: a later line replaces what earlier lines have at its
+    /// addresses.
     symbols: Vec<JitSymbol>,
     /// Lines that were not understood.
     pub skipped: usize,
@@ -45,28 +49,32 @@ impl PerfMap {
     /// Parses the lines of a map; what makes no sense is skipped and counted.
     #[must_use]
     pub fn parse(data: &[u8]) -> Self {
-        let mut symbols = Vec::new();
+        let mut symbols = BTreeMap::new();
         let mut skipped = 0;
         for line in data.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
             match symbol(line) {
-                Some(s) => symbols.push(s),
+                Some(s) => place(&mut symbols, s),
                 None => skipped += 1,
             }
         }
-        // Stable, so that of equal starts the last in the file is the last here.
-        symbols.sort_by_key(|s| s.start);
-        let mut kept: Vec<JitSymbol> = Vec::with_capacity(symbols.len());
-        for s in symbols {
-            match kept.last_mut() {
-                Some(last) if last.start == s.start => *last = s,
-                _ => kept.push(s),
-            }
-        }
         Self {
-            symbols: kept,
+            symbols: symbols.into_values().collect(),
             skipped,
             cut_short: false,
             file_size: 0,
+        }
+    }
+
+    /// Returns a map of functions with known names, which are read back from elsewhere.
+    #[must_use]
+    pub fn of_functions(functions: impl IntoIterator<Item = JitSymbol>) -> Self {
+        let mut symbols = BTreeMap::new();
+        for function in functions {
+            place(&mut symbols, function);
+        }
+        Self {
+            symbols: symbols.into_values().collect(),
+            ..Self::default()
         }
     }
 
@@ -111,6 +119,23 @@ impl PerfMap {
     }
 }
 
+/// Puts a function in place of what is at its addresses.
+fn place(symbols: &mut BTreeMap<u64, JitSymbol>, mut new: JitSymbol) {
+    if let Some((_, before)) = symbols.range_mut(..new.start).next_back()
+        && before.end > new.start
+    {
+        before.end = new.start;
+        new.replaces |= before.name != new.name;
+    }
+    // A function without a size replaces what starts where it does.
+    let end = new.end.max(new.start.saturating_add(1));
+    while let Some((&start, _)) = symbols.range(new.start..end).next() {
+        let gone = symbols.remove(&start);
+        new.replaces |= gone.is_some_and(|gone| gone.replaces || gone.name != new.name);
+    }
+    symbols.insert(new.start, new);
+}
+
 fn symbol(line: &[u8]) -> Option<JitSymbol> {
     let mut parts = line.splitn(3, |&b| b == b' ');
     let mut number = || {
@@ -128,6 +153,7 @@ fn symbol(line: &[u8]) -> Option<JitSymbol> {
         start,
         end: start.checked_add(size)?,
         name: String::from_utf8_lossy(name).trim_end().to_owned(),
+        replaces: false,
     })
 }
 
@@ -144,6 +170,17 @@ mod tests {
         assert_eq!(map.find(0x23).unwrap().name, "two words");
         assert_eq!(map.find(0xf), None);
         assert_eq!(map.skipped, 2);
+    }
+
+    #[test]
+    fn later_line_replaces_what_it_overlaps() {
+        let map = PerfMap::parse(b"10 20 first\n40 8 second\n28 1c third\n28 1c third\n");
+        let found = |address| map.find(address).map(|s| (s.name.as_str(), s.replaces));
+        assert_eq!(found(0x10), Some(("first", false)));
+        assert_eq!(found(0x27), Some(("first", false)));
+        assert_eq!(found(0x28), Some(("third", true)));
+        assert_eq!(found(0x43), Some(("third", true)));
+        assert_eq!(found(0x44), None);
     }
 
     proptest! {

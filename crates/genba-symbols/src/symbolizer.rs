@@ -150,6 +150,11 @@ impl Symbolizer {
         id
     }
 
+    /// Names the functions of a module that a process generated, instead of the perf map that it left.
+    pub fn set_generated(&mut self, id: ModuleId, functions: PerfMap) {
+        self.code[id.0 as usize] = OnceCell::from(ModuleCode::Jit(functions));
+    }
+
     /// A module.
     #[must_use]
     pub fn module(&self, id: ModuleId) -> &Module {

@@ -127,6 +127,7 @@ mod tests {
                 })
                 .collect(),
             notes: Vec::new(),
+            generated: Vec::new(),
             observation: None,
         };
         CountIndex::new(&raw(vec![process]))

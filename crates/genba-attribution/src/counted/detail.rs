@@ -191,6 +191,7 @@ mod tests {
                 count: 3,
             }],
             notes: Vec::new(),
+            generated: Vec::new(),
             observation: None,
         };
         let raw = RawCounts {

@@ -98,6 +98,7 @@ pub fn counts(
         per,
         functions,
         calls,
+        generated: Vec::new(),
         observation: None,
         notes,
     })

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use genba_model::{
-    CodePoint, CodeSpan, CountedModule, InstructionCount, ProcessCounts, RawCounts, Transfer,
-    TransferKind,
+    CodePoint, CodeSpan, CountedModule, GeneratedFunction, InstructionCount, ProcessCounts,
+    RawCounts, Transfer, TransferKind,
 };
 
 /// Path that stands for code generated at run time ([`CountedModule::path`]).
@@ -20,10 +20,19 @@ pub struct IndexedModule {
     pub path: String,
     /// Its build id as hex digits, where the engine read it.
     pub build_id: Option<String>,
-    /// The process that generated its code at run time; `None` for code of a file.
-    pub pid: Option<i32>,
+    /// Whose code it is if it was generated at run time; `None` for code of a file.
+    pub generated: Option<GeneratedCode>,
     /// In address order, each address once.
     pub instructions: Vec<InstructionCount>,
+}
+
+/// Code that a process generated at run time.
+#[derive(Clone, Debug)]
+pub struct GeneratedCode {
+    /// The process.
+    pub pid: i32,
+    /// Its functions that were executed, where their names are known.
+    pub functions: Vec<GeneratedFunction>,
 }
 
 /// Counts of a run, all processes added up, by module and address.
@@ -66,8 +75,11 @@ impl CountIndex {
         let mut here = Vec::with_capacity(process.modules.len());
         for module in &process.modules {
             // Addresses of generated code say nothing in another process.
-            let pid = (module.path == GENERATED).then_some(process.pid);
-            let id = self.module_for(&module.path, module.build_id.as_deref(), pid);
+            let generated = (module.path == GENERATED).then(|| GeneratedCode {
+                pid: process.pid,
+                functions: process.generated.clone(),
+            });
+            let id = self.module_for(&module.path, module.build_id.as_deref(), generated);
             here.push(id);
             self.modules[id as usize]
                 .instructions
@@ -88,11 +100,18 @@ impl CountIndex {
         }
     }
 
-    fn module_for(&mut self, path: &str, build_id: Option<&str>, pid: Option<i32>) -> ModuleIndex {
+    fn module_for(
+        &mut self,
+        path: &str,
+        build_id: Option<&str>,
+        generated: Option<GeneratedCode>,
+    ) -> ModuleIndex {
+        let pid = generated.as_ref().map(|generated| generated.pid);
         let same = self.by_path.entry(path.to_owned()).or_default();
         for &id in same.iter() {
             let known = &self.modules[id as usize];
-            if known.build_id.as_deref() == build_id && known.pid == pid {
+            let known_pid = known.generated.as_ref().map(|generated| generated.pid);
+            if known.build_id.as_deref() == build_id && known_pid == pid {
                 return id;
             }
         }
@@ -101,7 +120,7 @@ impl CountIndex {
         self.modules.push(IndexedModule {
             path: path.to_owned(),
             build_id: build_id.map(ToOwned::to_owned),
-            pid,
+            generated,
             instructions: Vec::new(),
         });
         id
@@ -244,6 +263,7 @@ mod tests {
             }],
             transfers,
             notes: Vec::new(),
+            generated: Vec::new(),
             observation: None,
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use genba_model::{CodePoint, InstructionCount};
+use genba_model::{CodePoint, GeneratedFunction, InstructionCount};
 use genba_symbols::{
-    FunctionSymbol, KernelSymbols, Module, ModuleId, ModuleKind, Symbolizer, build_id_from_hex,
+    FunctionSymbol, JitSymbol, KernelSymbols, Module, ModuleId, ModuleKind, PerfMap, Symbolizer,
+    build_id_from_hex,
 };
 
 use super::index::{CountIndex, ModuleIndex};
@@ -42,7 +43,7 @@ impl ExecutedFunctions {
         let modules = index.modules.iter().map(|module| {
             let kind = match module.path.as_str() {
                 "[vdso]" => ModuleKind::Vdso,
-                _ if module.pid.is_some() => ModuleKind::Jit,
+                _ if module.generated.is_some() => ModuleKind::Anonymous,
                 path if path.starts_with('/') => ModuleKind::File,
                 _ => ModuleKind::Unknown,
             };
@@ -50,7 +51,7 @@ impl ExecutedFunctions {
                 path: module.path.clone(),
                 build_id: module.build_id.as_deref().and_then(build_id_from_hex),
                 kind,
-                pid: module.pid,
+                pid: module.generated.as_ref().map(|generated| generated.pid),
             }
         });
         let mut found = Self {
@@ -59,6 +60,12 @@ impl ExecutedFunctions {
             ranges: HashMap::new(),
         };
         for module in 0..index.modules.len() as ModuleIndex {
+            if let Some(generated) = &index.modules[module as usize].generated
+                && !generated.functions.is_empty()
+            {
+                let map = PerfMap::of_functions(generated.functions.iter().map(symbol));
+                found.code.set_generated(ModuleId(module), map);
+            }
             found.add_module(index, module);
         }
         found
@@ -180,5 +187,14 @@ impl ExecutedFunctions {
         let after = ranges.partition_point(|range| range.0 <= place.address);
         let &(_, end, id) = ranges.get(after.checked_sub(1)?)?;
         (place.address < end).then_some(id)
+    }
+}
+
+fn symbol(function: &GeneratedFunction) -> JitSymbol {
+    JitSymbol {
+        start: function.address,
+        end: function.address.saturating_add(function.size),
+        name: function.name.clone(),
+        replaces: false,
     }
 }

@@ -194,6 +194,7 @@ mod tests {
                 count: taken,
             }],
             notes: Vec::new(),
+            generated: Vec::new(),
             observation: None,
         }
     }

@@ -142,6 +142,7 @@ pub fn counts() -> Counts {
         per: None,
         functions,
         calls,
+        generated: Vec::new(),
         observation: None,
         notes: vec![],
     }
