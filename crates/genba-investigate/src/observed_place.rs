@@ -320,7 +320,9 @@ impl SiteFacts {
 
     fn add_redundancy(&mut self, all: &Observations) {
         for one in &all.dead_stores {
-            self.redundancy(one.at).dead_store = Some(one.seen.share);
+            let redundancy = self.redundancy(one.at);
+            redundancy.dead_store = Some(one.seen.share);
+            redundancy.dead_store_unknown = Some(one.unknown);
         }
         for one in &all.silent_stores {
             self.redundancy(one.at).silent_store = Some(one.seen.share);
@@ -333,7 +335,9 @@ impl SiteFacts {
             self.redundancy(one.at).repeated_call = Some(one.seen.share);
         }
         for one in &all.overwritten_buffers {
-            self.redundancy(one.at).overwritten_buffer = Some(one.seen.share);
+            let redundancy = self.redundancy(one.at);
+            redundancy.overwritten_buffer = Some(one.seen.share);
+            redundancy.overwritten_buffer_unknown = Some(one.unknown);
         }
         for one in &all.repeated_copies {
             self.redundancy(one.at).copied_again = Some(one.seen.share);

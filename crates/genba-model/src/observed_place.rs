@@ -104,6 +104,10 @@ pub struct ObservedValue {
 pub struct ObservedRedundancy {
     /// Share of stores that are overwritten before they are read.
     pub dead_store: Option<Estimate>,
+    /// Share of stores of which it was not seen whether they are read: the interval of
+    /// `dead_store` includes what they may be.
+    #[serde(default)]
+    pub dead_store_unknown: Option<f64>,
     /// Share of stores of what is in memory already.
     pub silent_store: Option<Estimate>,
     /// Share of loads with the address and the value of the execution before.
@@ -112,6 +116,10 @@ pub struct ObservedRedundancy {
     pub repeated_call: Option<Estimate>,
     /// Share of the bytes filled by the call that are overwritten before they are read.
     pub overwritten_buffer: Option<Estimate>,
+    /// Share of these bytes of which it was not seen whether they are read: the interval of
+    /// `overwritten_buffer` includes what they may be.
+    #[serde(default)]
+    pub overwritten_buffer_unknown: Option<f64>,
     /// Share of the bytes copied here that had been copied before.
     pub copied_again: Option<Estimate>,
 }

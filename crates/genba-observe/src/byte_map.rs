@@ -24,6 +24,12 @@ impl<T: Copy + Default> ByteMap<T> {
         self.pages.clear();
     }
 
+    /// Calls `see` with the value of every byte of the pages that were touched.
+    pub(crate) fn each(&self, mut see: impl FnMut(T)) {
+        let bytes = self.pages.values().flat_map(|page| page.iter());
+        bytes.for_each(|byte| see(*byte));
+    }
+
     /// Calls `change` with every byte's value, in address order. Pages beyond the limit of memory
     /// are not followed: `change` sees the default there and what it sets is dropped.
     pub(crate) fn update(&mut self, address: u64, size: u16, mut change: impl FnMut(&mut T)) {

@@ -1,8 +1,8 @@
 //! Stores whose bytes are all overwritten before any of them is read.
 //!
 //! Source: M. Chabbi and J. Mellor-Crummey, "DeadSpy: a tool to pinpoint program inefficiencies",
-//! CGO 2012. What a burst leaves unread at its end, or a system call may have read, is unknown and
-//! not counted. Read-modify-write instructions read first. Another thread's read is not seen: of
+//! CGO 2012. What a burst leaves unread at its end, or a system call may have read, is unknown: it
+//! widens the interval. Read-modify-write instructions read first. Another thread's read is not seen: of
 //! programs with several threads the share is an upper bound.
 
 use genba_model::{Burst, CodePoint, Observed};
@@ -10,15 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::byte_map::ByteMap;
 use crate::fast_hash::FastMap;
-use crate::tally::{Partners, Seen, Tally};
+use crate::tally::{Fates, Partners, Seen};
 
 /// A store instruction of whose executions some were dead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadStore {
     /// The instruction.
     pub at: CodePoint,
-    /// Executions that were overwritten unread, of those whose fate was seen.
+    /// Executions that were overwritten unread, of those whose fate was seen; the interval includes
+    /// what the others may be.
     pub seen: Seen,
+    /// Share of the executions whose fate was not seen, 0…1.
+    pub unknown: f64,
     /// The store that overwrote it most often.
     pub overwritten_by: CodePoint,
     /// Bytes that one execution writes.
@@ -38,7 +41,7 @@ pub(crate) fn dead_stores(bursts: &[Burst]) -> Vec<DeadStore> {
     let mut found = Found {
         bytes: ByteMap::new(),
         pending: Vec::new(),
-        tally: Tally::new(),
+        fates: Fates::new(),
         killers: FastMap::default(),
     };
     for burst in bursts {
@@ -62,15 +65,16 @@ pub(crate) fn dead_stores(bursts: &[Burst]) -> Vec<DeadStore> {
             }
         }
         found.forget();
-        found.tally.end_of_burst();
+        found.fates.end_of_burst();
     }
     let killers = &found.killers;
-    (found.tally.shares().into_iter())
-        .filter_map(|(at, seen)| {
+    (found.fates.shares().into_iter())
+        .filter_map(|(at, seen, unknown)| {
             let (killer, size) = killers.get(&at)?;
             Some(DeadStore {
                 at,
                 seen,
+                unknown,
                 overwritten_by: killer.first()?,
                 size: *size,
             })
@@ -82,21 +86,23 @@ struct Found {
     /// Number of the pending store + 1.
     bytes: ByteMap<u32>,
     pending: Vec<Pending>,
-    tally: Tally<CodePoint>,
+    fates: Fates<CodePoint>,
     killers: FastMap<CodePoint, (Partners, u16)>,
 }
 
 impl Found {
     fn forget(&mut self) {
         self.bytes.clear();
-        self.pending.clear();
+        for one in self.pending.drain(..).filter(|one| !one.live) {
+            self.fates.unknown(one.at);
+        }
     }
 
     fn read(&mut self, address: u64, size: u16) {
         let Self {
             bytes,
             pending,
-            tally,
+            fates,
             ..
         } = self;
         bytes.update(address, size, |byte| {
@@ -106,7 +112,7 @@ impl Found {
             let one = &mut pending[*byte as usize - 1];
             if !one.live {
                 one.live = true;
-                tally.count(one.at, false);
+                fates.known(one.at, false);
             }
             *byte = 0;
         });
@@ -116,7 +122,7 @@ impl Found {
         let Self {
             bytes,
             pending,
-            tally,
+            fates,
             killers,
         } = self;
         pending.push(Pending {
@@ -132,7 +138,7 @@ impl Found {
                 one.left = one.left.saturating_sub(1);
                 if one.left == 0 && !one.live {
                     one.live = true;
-                    tally.count(one.at, true);
+                    fates.known(one.at, true);
                     let killer = killers.entry(one.at).or_default();
                     killer.0.add(at, 1);
                     killer.1 = killer.1.max(one.size);
@@ -199,6 +205,28 @@ mod tests {
         ];
         let found = dead_stores(&[burst(events.clone()), burst(events)]);
         assert!(found.is_empty());
+    }
+
+    #[test]
+    fn unknown_fates_are_told_and_widen_the_interval() {
+        let pair = |address| {
+            [
+                store(0x10, address, 8, 0, 1),
+                store(0x20, address, 8, 1, 2),
+                load(0x30, address, 8, 2),
+            ]
+        };
+        let bursts: Vec<_> = (0..20)
+            .map(|_| {
+                let mut events: Vec<_> = (0..50).flat_map(|_| pair(0x1000)).collect();
+                events.extend((0..150).map(|one| store(0x10, 0x8000 + 8 * one, 8, 0, 1)));
+                burst(events)
+            })
+            .collect();
+        let found = dead_stores(&bursts);
+        assert!((found[0].unknown - 0.75).abs() < 1e-12);
+        let share = found[0].seen.share;
+        assert!(share.low < 0.26 && share.high > 0.99, "{share:?}");
     }
 
     #[test]

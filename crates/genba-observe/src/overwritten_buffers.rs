@@ -3,7 +3,7 @@
 //!
 //! Only bytes count that the function was given by address and length (`memset`, `memcpy`,
 //! `strncpy`): what it writes for itself is its own business. Attributed to the call in the user's
-//! own code. What is neither read nor overwritten in the burst is unknown.
+//! own code. What is neither read nor overwritten in the burst is unknown: it widens the interval.
 
 use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::byte_map::ByteMap;
 use crate::call_stack::{CallStack, Frame};
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::FastMap;
-use crate::tally::{Partners, Seen, Tally};
+use crate::tally::{Fates, Partners, Seen};
 
 /// A call that fills memory of which some is overwritten unread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,8 +21,11 @@ pub struct OverwrittenBuffer {
     pub at: CodePoint,
     /// The function that it calls.
     pub target: CodePoint,
-    /// Bytes that were overwritten unread, of those whose fate was seen.
+    /// Bytes that were overwritten unread, of those whose fate was seen; the interval includes what
+    /// the others may be.
     pub seen: Seen,
+    /// Share of the bytes whose fate was not seen, 0…1.
+    pub unknown: f64,
     /// Bytes that one call fills, on average.
     pub bytes_per_call: f64,
     /// The user's own instruction that overwrote most of them.
@@ -43,21 +46,20 @@ pub(crate) fn overwritten_buffers(
     code: &dyn CodeKnowledge,
 ) -> Vec<OverwrittenBuffer> {
     let mut bytes = ByteMap::<u32>::new();
-    let mut tally: Tally<Key> = Tally::new();
+    let mut fates: Fates<Key> = Fates::new();
     let mut killers: FastMap<Key, Partners> = FastMap::default();
     let mut filled: FastMap<Key, (u64, u64)> = FastMap::default();
     for burst in bursts {
         let mut stack = CallStack::default();
         // The call that each number in the map stands for.
         let mut calls: Vec<(Key, u32)> = Vec::new();
-        bytes.clear();
         for event in &burst.events {
             stack.event(event);
             match event.what {
                 Observed::Load { address, size, .. } => {
                     bytes.update(address, size, |byte| {
                         if *byte != 0 {
-                            tally.add(calls[*byte as usize - 1].0, 0.0, 1.0);
+                            fates.known(calls[*byte as usize - 1].0, false);
                             *byte = 0;
                         }
                     });
@@ -81,7 +83,7 @@ pub(crate) fn overwritten_buffers(
                     bytes.update(address, size, |byte| {
                         if *byte != 0 && Some(*byte) != own {
                             let key = calls[*byte as usize - 1].0;
-                            tally.add(key, if reads { 0.0 } else { 1.0 }, 1.0);
+                            fates.known(key, !reads);
                             if !reads {
                                 let times = lost.map_or(0, |one| one.1);
                                 lost = Some((key, times + 1));
@@ -93,14 +95,15 @@ pub(crate) fn overwritten_buffers(
                         killers.entry(key).or_default().add(at, times);
                     }
                 }
-                Observed::SystemCall { .. } => bytes.clear(),
+                Observed::SystemCall { .. } => forget(&mut bytes, &calls, &mut fates),
                 _ => {}
             }
         }
-        tally.end_of_burst();
+        forget(&mut bytes, &calls, &mut fates);
+        fates.end_of_burst();
     }
-    (tally.shares().into_iter())
-        .filter_map(|(key, seen)| {
+    (fates.shares().into_iter())
+        .filter_map(|(key, seen, unknown)| {
             let &(bytes, calls) = filled.get(&key)?;
             let bytes_per_call = bytes as f64 / calls.max(1) as f64;
             let wanted = seen.share.value > 0.0 && bytes_per_call >= MIN_BUFFER_BYTES;
@@ -108,12 +111,23 @@ pub(crate) fn overwritten_buffers(
                 at: key.0,
                 target: key.1,
                 seen,
+                unknown,
                 bytes_per_call,
                 overwritten_by: killers.get(&key)?.first()?,
             })
             .filter(|_| wanted)
         })
         .collect()
+}
+
+/// Forgets all bytes, whose fate is unknown.
+fn forget(bytes: &mut ByteMap<u32>, calls: &[(Key, u32)], fates: &mut Fates<Key>) {
+    bytes.each(|byte| {
+        if byte != 0 {
+            fates.unknown(calls[byte as usize - 1].0);
+        }
+    });
+    bytes.clear();
 }
 
 /// The call from the user's own code that fills the byte at `address` by what stores at `at`.
@@ -182,6 +196,15 @@ mod tests {
             (found[0].seen.executions, found[0].bytes_per_call),
             (640, 128.0)
         );
+    }
+
+    #[test]
+    fn bytes_of_unknown_fate_are_told() {
+        let mut events = zeroed(128);
+        events.extend((0..4).map(|one| store(0x20, 0x1000 + 8 * one, 8, 0, 3)));
+        let found = overwritten_buffers(&[burst(events)], &AllOwn);
+        assert!((found[0].unknown - 0.75).abs() < 1e-12);
+        assert!(found[0].seen.share.low < 0.25, "{found:?}");
     }
 
     #[test]

@@ -78,6 +78,74 @@ impl<K: Copy + Eq + Hash + Ord> Tally<K> {
     }
 }
 
+/// What became of the stores of each place, by burst: lost, used, or unknown because the burst ended
+/// (or a system call was made) before it was seen.
+pub(crate) struct Fates<K> {
+    current: FastMap<K, Fate>,
+    bursts: FastMap<K, Vec<Fate>>,
+}
+
+/// Stores (or bytes) of a place by what became of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fate {
+    lost: f64,
+    used: f64,
+    unknown: f64,
+}
+
+impl<K: Copy + Eq + Hash + Ord> Fates<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            current: FastMap::default(),
+            bursts: FastMap::default(),
+        }
+    }
+
+    /// Counts one that was overwritten unread, or one that was not.
+    pub(crate) fn known(&mut self, key: K, lost: bool) {
+        let fate = self.current.entry(key).or_default();
+        match lost {
+            true => fate.lost += 1.0,
+            false => fate.used += 1.0,
+        }
+    }
+
+    /// Counts one of which it was not seen.
+    pub(crate) fn unknown(&mut self, key: K) {
+        self.current.entry(key).or_default().unknown += 1.0;
+    }
+
+    pub(crate) fn end_of_burst(&mut self) {
+        for (key, one) in self.current.drain() {
+            self.bursts.entry(key).or_default().push(one);
+        }
+    }
+
+    /// All places with one that is known, those with most of these first: the share that was lost
+    /// of those that are known, and the share of unknown ones. What takes longer to be read than to
+    /// be overwritten is unknown more often, so the interval goes from the share if all unknown ones
+    /// were used to the share if all were lost.
+    pub(crate) fn shares(&self) -> Vec<(K, Seen, f64)> {
+        let mut list: Vec<(K, Seen, f64)> = (self.bursts.iter())
+            .filter_map(|(&key, bursts)| {
+                let of = |share: fn(&Fate) -> (f64, f64)| {
+                    Seen::of(&bursts.iter().map(share).collect::<Vec<_>>())
+                };
+                let all = |one: &Fate| one.lost + one.used + one.unknown;
+                let mut seen = of(|one| (one.lost, one.lost + one.used))?;
+                let least = of(|one| (one.lost, one.lost + one.used + one.unknown))?;
+                let most = of(|one| (one.lost + one.unknown, one.lost + one.used + one.unknown))?;
+                seen.share.low = seen.share.low.min(least.share.low);
+                seen.share.high = seen.share.high.max(most.share.high);
+                let unknown: f64 = bursts.iter().map(|one| one.unknown).sum();
+                Some((key, seen, unknown / bursts.iter().map(all).sum::<f64>()))
+            })
+            .collect();
+        list.sort_by_key(|&(key, seen, _)| (std::cmp::Reverse(seen.executions), key));
+        list
+    }
+}
+
 /// A quantity of each place in each burst, as a share of a total of the whole burst.
 pub(crate) struct BurstShare<K> {
     current: FastMap<K, f64>,
@@ -155,6 +223,27 @@ mod tests {
         let found = shares.share(1);
         assert!((found.value - 0.25).abs() < 1e-12);
         assert!(shares.share(2).value == 0.0);
+    }
+
+    #[test]
+    fn interval_of_fates_spans_what_the_unknown_ones_may_be() {
+        let mut fates = Fates::new();
+        for _ in 0..20 {
+            for one in 0..100 {
+                match one {
+                    0..30 => fates.known(7u64, true),
+                    30..50 => fates.known(7, false),
+                    _ => fates.unknown(7),
+                }
+            }
+            fates.end_of_burst();
+        }
+        let (_, seen, unknown) = fates.shares()[0];
+        assert!((seen.share.value - 0.6).abs() < 1e-12);
+        assert!((unknown - 0.5).abs() < 1e-12);
+        assert!((0.2..=0.3).contains(&seen.share.low), "{seen:?}");
+        assert!((0.8..0.9).contains(&seen.share.high), "{seen:?}");
+        assert_eq!(seen.executions, 1000);
     }
 
     #[test]

@@ -97,23 +97,42 @@ fn facts(one: &ObservedInstruction) -> Vec<String> {
     }
     let redundant = &one.redundant;
     let kinds = [
-        (redundant.dead_store, "overwritten before it is read"),
-        (redundant.silent_store, "stores what is there already"),
-        (redundant.same_load, "loads the same as the time before"),
+        (
+            redundant.dead_store,
+            "overwritten before it is read",
+            redundant.dead_store_unknown,
+        ),
+        (redundant.silent_store, "stores what is there already", None),
+        (
+            redundant.same_load,
+            "loads the same as the time before",
+            None,
+        ),
         (
             redundant.repeated_call,
             "calls with the inputs of an earlier call",
+            None,
         ),
         (
             redundant.overwritten_buffer,
             "bytes overwritten before they are read",
+            redundant.overwritten_buffer_unknown,
         ),
-        (redundant.copied_again, "bytes that had been copied before"),
+        (
+            redundant.copied_again,
+            "bytes that had been copied before",
+            None,
+        ),
     ];
-    for (share, what) in kinds {
-        if let Some(share) = share.filter(|share| share.value >= MIN_SHOWN_SHARE) {
-            facts.push(format!("{what}: {}", percent(&share)));
-        }
+    for (share, what, unknown) in kinds {
+        let Some(share) = share.filter(|share| share.value >= MIN_SHOWN_SHARE) else {
+            continue;
+        };
+        let unknown = unknown.filter(|unknown| *unknown >= MIN_SHOWN_SHARE);
+        let unknown = unknown.map_or(String::new(), |unknown| {
+            format!(" (not seen of {})", format::share(unknown))
+        });
+        facts.push(format!("{what}: {}{unknown}", percent(&share)));
     }
     let data = one
         .data
