@@ -98,7 +98,6 @@ pub fn counts(
         per,
         functions,
         calls,
-        generated: Vec::new(),
         observation: None,
         notes,
     })

@@ -198,3 +198,53 @@ fn symbol(function: &GeneratedFunction) -> JitSymbol {
         replaces: false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counted::synthetic::raw;
+    use genba_model::{CountedModule, ProcessCounts};
+
+    fn process(pid: i32, generated: Vec<GeneratedFunction>) -> ProcessCounts {
+        ProcessCounts {
+            pid,
+            command: Vec::new(),
+            cut_short: None,
+            modules: vec![CountedModule {
+                path: "[generated]".to_owned(),
+                build_id: None,
+                instructions: [(0x100, 7), (0x104, 9), (0x200, 1)].map(Into::into).to_vec(),
+            }],
+            transfers: Vec::new(),
+            generated,
+            notes: Vec::new(),
+            observation: None,
+        }
+    }
+
+    #[test]
+    fn generated_functions_have_the_names_that_were_kept_for_their_process() {
+        let function = GeneratedFunction {
+            address: 0x100,
+            size: 16,
+            name: "JS:*sum".to_owned(),
+        };
+        // No process has this number, so there is no perf map to be read.
+        let counts = raw(vec![
+            process(i32::MAX, vec![function]),
+            process(i32::MAX - 1, Vec::new()),
+        ]);
+        let found = ExecutedFunctions::of(&CountIndex::new(&counts));
+        let list: Vec<(&str, u64, bool)> = (found.list.iter())
+            .map(|one| (one.name.as_str(), one.instructions, one.known))
+            .collect();
+        assert_eq!(
+            list,
+            [
+                ("JS:*sum", 16, true),
+                ("[unknown]", 1, false),
+                ("[unknown]", 17, false)
+            ]
+        );
+    }
+}

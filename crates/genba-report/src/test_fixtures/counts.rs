@@ -142,7 +142,6 @@ pub fn counts() -> Counts {
         per: None,
         functions,
         calls,
-        generated: Vec::new(),
         observation: None,
         notes: vec![],
     }
