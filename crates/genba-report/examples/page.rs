@@ -1,7 +1,7 @@
 //! Writes the page and the flame graph of an invented investigation, to be looked at:
 //! `cargo run -p genba-report --example page -- OUT.html [hostile | counted | INVESTIGATION.json]`.
 
-#[allow(dead_code, missing_docs)]
+#[allow(dead_code, missing_docs, unused_imports)]
 #[path = "../src/test_fixtures/mod.rs"]
 mod test_fixtures;
 
