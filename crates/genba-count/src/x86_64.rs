@@ -1,6 +1,6 @@
 //! Kinds of x86-64 instructions, as far as edges need them.
 
-use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind, Register};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 
 /// Maximum size of an instruction.
 const MAX_INSTRUCTION_BYTES: usize = 15;
@@ -79,13 +79,6 @@ pub fn looks_direct(code: &[u8]) -> bool {
     matches!(opcode, Some(0xE8 | 0xE9 | 0xEB))
 }
 
-/// Whether the bytes are the beginning of an instruction that is cut off.
-#[must_use]
-pub fn is_cut(code: &[u8]) -> bool {
-    let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
-    decoder.decode().is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes
-}
-
 /// Whether an instruction is repeated. `f3` and `f2` before anything but a string instruction have
 /// another meaning, or none.
 fn repeats(instruction: &Instruction) -> bool {
@@ -145,16 +138,6 @@ mod tests {
         assert_eq!(flow(&[0xf3, 0x90]), Flow::Other); // pause
         assert_eq!(flow(&[0xaa]), Flow::Other); // stosb
         assert_eq!(flow(&[0xf3, 0x0f, 0x10, 0xc1]), Flow::Other); // movss
-    }
-
-    #[test]
-    fn truncated_instructions_are_recognised() {
-        assert!(is_cut(&[0x75]));
-        assert!(is_cut(&[0x48]));
-        assert!(is_cut(&[0x0f]));
-        assert!(is_cut(&[0xe8, 0, 0]));
-        assert!(!is_cut(&[0x75, 0]));
-        assert!(!is_cut(&[0xc3]));
     }
 
     #[test]

@@ -213,7 +213,9 @@ mod tests {
             modules: vec![CountedModule {
                 path: "[generated]".to_owned(),
                 build_id: None,
-                instructions: [(0x100, 7), (0x104, 9), (0x200, 1)].map(Into::into).to_vec(),
+                instructions: [(0x100, 7), (0x104, 9), (0x200, 1)]
+                    .map(Into::into)
+                    .to_vec(),
             }],
             transfers: Vec::new(),
             generated,

@@ -1,7 +1,7 @@
 //! Parses the file in which the plugin keeps its counts. Pure; a target can write to it, and it may
 //! be truncated anywhere, so it is not trusted.
 
-use crate::x86_64;
+use iced_x86::{Decoder, DecoderError, DecoderOptions};
 
 use super::plugin_file_layout::{
     HEADER, MAGIC, NO_FILE, RECORD, block, edge, file, flag, header, kind,
@@ -29,7 +29,7 @@ impl Block<'_> {
     /// block before it, but the plugin has been shown its first bytes.
     #[must_use]
     pub fn is_last_cut(&self) -> bool {
-        self.lengths.len() > 1 && x86_64::is_cut(self.last)
+        self.lengths.len() > 1 && is_cut(self.last)
     }
 
     /// Bytes before the last instruction.
@@ -197,6 +197,12 @@ fn passage(record: &[u8]) -> Option<(u64, u64, u64)> {
         long(record, edge::TO)?,
         long(record, edge::COUNT)?,
     ))
+}
+
+/// Whether the bytes are the beginning of an instruction that is cut off.
+fn is_cut(code: &[u8]) -> bool {
+    let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
+    decoder.decode().is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes
 }
 
 #[cfg(test)]

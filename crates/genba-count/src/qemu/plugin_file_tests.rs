@@ -85,6 +85,16 @@ fn other_and_truncated_files_are_refused() {
     assert!(matches!(read(cut), Err(ReadError::Record { .. })));
 }
 
+#[test]
+fn truncated_instructions_are_recognised() {
+    assert!(is_cut(&[0x75]));
+    assert!(is_cut(&[0x48]));
+    assert!(is_cut(&[0x0f]));
+    assert!(is_cut(&[0xe8, 0, 0]));
+    assert!(!is_cut(&[0x75, 0]));
+    assert!(!is_cut(&[0xc3]));
+}
+
 proptest! {
     #[test]
     fn damaged_files_do_not_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8), cut: prop::sample::Index) {
