@@ -9,7 +9,7 @@ FIXES_FLAGS ?=
 CASES ?= --all
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist deb demo test differential torture lint corpus fixes cases bench bench-stats fuzz fuzz-engine clean
+.PHONY: help build dist deb demo test differential torture lint corpus fixes cases bench bench-observe bench-stats fuzz fuzz-engine clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,11 @@ bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	cargo test --release --locked --package genba-host --test host_table -- --ignored
 	python3 bench/bench.py $(BENCH_FLAGS)
 	bench/bench-count $(if $(findstring --quick,$(BENCH_FLAGS)),--quick)
+
+bench-observe: ## misses and mispredictions in bursts beside callgrind's simulation (30 min)
+	scripts/install-deps build test
+	cargo build --release --locked --package genba
+	bench/bench-observe $(BENCH_FLAGS)
 
 bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop's rules (45 min)
 	scripts/install-deps build
