@@ -17,6 +17,7 @@ pub mod execution_counts;
 pub mod explanation_inputs;
 mod findings;
 mod follow_up_runs;
+pub mod growth;
 mod input_files;
 pub mod join_counts;
 pub mod noise_floors_of_runs;

@@ -22,6 +22,7 @@ mod dry_run;
 mod explanation;
 mod fact;
 mod fix;
+mod growth;
 mod host;
 mod host_table;
 mod investigation;
@@ -70,6 +71,7 @@ pub use fact::{
     ThreadFact, ThroughputLimit,
 };
 pub use fix::{Confirmation, Fix, Language, Reduction};
+pub use growth::{FittedLaw, FunctionGrowth, Growth, SizedCount};
 pub use host::{Hazard, HostFingerprint};
 pub use host_table::{HostTable, HostTableEntry};
 pub use investigation::{

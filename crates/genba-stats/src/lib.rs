@@ -26,7 +26,7 @@
 //! | from which position of an ordered list? | [`StepSearch`] |
 //! | which elements of a set? | [`Screening`]; without noise [`bifurcate`]; interacting [`reduce`] |
 //! | where does a curve have change points? | [`curve`](fn@curve) |
-//! | which scaling law? | [`fit_scaling_law`] |
+//! | which scaling law? | [`fit_scaling_law`]; of exact counts [`growth`](growth_law::growth) |
 //! | cost without the empty loop? | [`cost_per_iteration`], [`subtracted_ratio`] |
 
 mod betting;
@@ -36,6 +36,7 @@ mod confidence_sequence;
 mod curve;
 mod error;
 mod group_sequential_test;
+pub mod growth_law;
 mod hodges_lehmann;
 mod input_checks;
 mod interval;

@@ -106,6 +106,8 @@ pub enum Verb {
     Ablate(verbs::ablate::Args),
     /// Measure a metric over a parameter: change points with intervals, scaling law.
     Sweep(verbs::sweep::Args),
+    /// Count at several sizes of the input: how each function's executions grow with it.
+    Grow(verbs::grow::Args),
     /// Compare two profiles of the same work: which functions and lines gained or lost.
     Diff(verbs::diff::Args),
     /// Try other builds, allocators and settings of a program, each compared with the baseline.

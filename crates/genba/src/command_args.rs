@@ -1,9 +1,11 @@
 //! Arguments of the command to run, shared by all verbs that run one.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use genba_experiment::parameters::replace;
 use genba_model::Workload;
 use genba_run::{CommandSpec, Output, Shell, Stdin};
 
@@ -111,6 +113,19 @@ impl CommandArgs {
         })?;
         prepared.spec.stderr = Output::Inherit;
         Ok(prepared)
+    }
+
+    /// The same with every `{name}` of the command replaced by its value.
+    pub fn with_values(&self, values: &BTreeMap<String, String>) -> Self {
+        let words = self.command.iter().map(|word| replace(word, values));
+        Self {
+            shell: self.shell.clone(),
+            input: replace(&self.input, values),
+            output: self.output.clone(),
+            directory: self.directory.clone(),
+            command: words.collect(),
+            ..*self
+        }
     }
 
     /// Another command line with the shell, input, directory and time-out of this command.

@@ -48,6 +48,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Host(args) => verbs::host::run(args, output),
         Verb::Stat(args) => verbs::stat::run(args, output),
         Verb::Count(args) => verbs::count::run(args, output),
+        Verb::Grow(args) => verbs::grow::run(args, output),
         Verb::Observe(args) => verbs::observe::run(args, output),
         Verb::Record(args) => verbs::record::run(args, output),
         Verb::Report(args) => verbs::report::run(args, output),

@@ -245,6 +245,13 @@ fn documents() -> Vec<Document> {
                 vec![("observed place", Medium::Terminal, text)]
             },
         ),
+        Document::new(&fixture::growth(), move |all: &genba_model::Growth| {
+            vec![(
+                "growth",
+                Medium::Terminal,
+                terminal::growth(all, 30, screen),
+            )]
+        }),
         Document::new(
             &fixture::calibration(),
             move |all: &genba_model::Calibration| {

@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod counts;
 pub mod curves;
 pub mod findings;
+mod growth;
 pub mod host;
 mod hostile;
 mod investigation;
@@ -19,6 +20,7 @@ use genba_model::{Estimate, Event, Precision};
 
 pub use annotation::{annotation, counted_annotation};
 pub use case_store::{calibration, cases};
+pub use growth::growth;
 pub use hostile::{ATTACKS, hostile};
 pub use investigation::investigation;
 pub use observed_place::observed_place;

@@ -16,6 +16,7 @@ pub(crate) mod execution_costs;
 pub(crate) mod findings;
 mod fix_examples;
 mod fixes;
+pub(crate) mod growth;
 pub(crate) mod loop_verdicts;
 pub(crate) mod loops;
 pub(crate) mod metrics;

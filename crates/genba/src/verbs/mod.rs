@@ -11,6 +11,7 @@ pub mod diff;
 pub mod explain;
 pub mod flame;
 pub mod gate;
+pub mod grow;
 pub mod host;
 pub mod investigate;
 pub mod observe;
