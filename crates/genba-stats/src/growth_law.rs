@@ -77,6 +77,9 @@ impl GrowthLaw {
     }
 }
 
+/// Laws with their coefficients, to be added up.
+type Terms = Vec<(GrowthLaw, f64)>;
+
 /// How a count grows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
@@ -90,9 +93,9 @@ pub struct Growth {
     pub exponent: Estimate,
     /// Typical distance of the counts from the law, as a share.
     pub residual: f64,
-    terms: Vec<(GrowthLaw, f64)>,
+    terms: Terms,
     /// Fits of all sizes but one, and laws that cannot be ruled out: the terms of each.
-    alternatives: Vec<Vec<(GrowthLaw, f64)>>,
+    alternatives: Vec<Terms>,
     exponential: Option<ExponentialFit>,
     /// The largest size with its count.
     last: (f64, f64),
@@ -184,7 +187,7 @@ pub fn growth(points: &[(f64, u64)]) -> Option<Growth> {
         return None;
     }
     let exponent = exponent(&points);
-    let fits: Vec<(GrowthLaw, Vec<(GrowthLaw, f64)>, f64)> = GrowthLaw::POWERS
+    let fits: Vec<(GrowthLaw, Terms, f64)> = GrowthLaw::POWERS
         .into_iter()
         .filter_map(|law| {
             let terms = fit(law, &points)?;
@@ -210,7 +213,7 @@ pub fn growth(points: &[(f64, u64)]) -> Option<Growth> {
     if residual > NONE_FITS {
         return Some(Growth::without_law(exponent, &points));
     }
-    let mut alternatives: Vec<Vec<(GrowthLaw, f64)>> = fits
+    let mut alternatives: Vec<Terms> = fits
         .iter()
         .filter(|fit| fit.2 <= bound && leads(fit.0, &fit.1, &points))
         .map(|fit| fit.1.clone())
@@ -282,12 +285,12 @@ fn scale(count: f64) -> f64 {
 
 /// The coefficients of a law that are not negative, by least squares of relative distances. `None`
 /// where the leading term does not lead.
-fn fit(law: GrowthLaw, points: &[(f64, f64)]) -> Option<Vec<(GrowthLaw, f64)>> {
+fn fit(law: GrowthLaw, points: &[(f64, f64)]) -> Option<Terms> {
     let mut laws = law.lower().to_vec();
     laws.push(law);
     // Non-negative least squares over at most four columns: the plain solutions of all subsets
     // that are positive.
-    let mut fits: Vec<(f64, Vec<(GrowthLaw, f64)>)> = Vec::new();
+    let mut fits: Vec<(f64, Terms)> = Vec::new();
     for subset in 0..1u32 << (laws.len() - 1) {
         let chosen: Vec<GrowthLaw> = laws
             .iter()
@@ -323,7 +326,7 @@ fn holds_at_the_end(terms: &[(GrowthLaw, f64)], points: &[(f64, f64)]) -> bool {
 }
 
 /// Solves the normal equations by elimination. Columns are scaled to 1 at the largest size.
-fn least_squares(laws: &[GrowthLaw], points: &[(f64, f64)]) -> Option<Vec<(GrowthLaw, f64)>> {
+fn least_squares(laws: &[GrowthLaw], points: &[(f64, f64)]) -> Option<Terms> {
     let columns = laws.len();
     let &(largest, most) = points.last()?;
     // Weights about 1, so that a pivot's size says whether columns depend on each other.
@@ -465,7 +468,8 @@ mod tests {
 
     #[test]
     fn laws_above_a_constant_are_told_apart() {
-        let cases: [(GrowthLaw, f64, &dyn Fn(f64) -> f64); 6] = [
+        type Count<'a> = &'a dyn Fn(f64) -> f64;
+        let cases: [(GrowthLaw, f64, Count<'_>); 6] = [
             (GrowthLaw::Constant, 12345.0, &|_| 12345.0),
             (GrowthLaw::Log, 40.0, &|n| 100.0 + 40.0 * n.log2()),
             (GrowthLaw::Linear, 7.0, &|n| 5000.0 + 7.0 * n),

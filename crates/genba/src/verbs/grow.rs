@@ -13,6 +13,7 @@ use genba_units::{parse_duration, parse_positive_number};
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
@@ -58,9 +59,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     run: CommandArgs,
@@ -68,6 +68,7 @@ pub struct Args {
 
 /// Runs `genba grow`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
+    args.json.check_output(args.run.output.as_deref())?;
     // A missing command is said before anything about its sizes.
     args.run.prepare(Stream::Null)?;
     let (name, sizes) = match &args.param {
@@ -100,8 +101,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let mut progress = ProgressLine::beside(&example.0, output);
     let found = growth::grow(&mut launcher, &plan, &cancel, &mut progress)?;
     drop(progress);
-    if args.json {
-        output.json("growth", &found)?;
+    if args.json.wanted() {
+        output.json(&args.json, "growth", &found)?;
     } else {
         let limit = if args.limit == 0 {
             usize::MAX
