@@ -12,7 +12,7 @@ use genba_model::{HostFingerprint, Investigation, RunRecord, Stat, Workload};
 use genba_observe::Observations;
 use genba_profile::perf_stat;
 use genba_profile::sampler::RecordOptions;
-use genba_run::{Cancel, CommandSpec, Launcher};
+use genba_run::{Cancel, CommandSpec, Executor, Finished, Launcher, RunError};
 use genba_stats::StopRule;
 
 use crate::event_counters::CounterOptions;
@@ -273,8 +273,12 @@ impl Pipeline<'_> {
         };
         let case = &*self.case;
         let mut store = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);
+        let mut executor = NotingExecutor {
+            launcher: self.launcher,
+            notes: &mut self.notes,
+        };
         let runs = repeat_runs::repeat(
-            self.launcher,
+            &mut executor,
             self.spec,
             &repeat,
             self.cancel,
@@ -286,13 +290,6 @@ impl Pipeline<'_> {
             self.notes.push(
                 "the command failed and was measured nevertheless (--ignore-failure)".to_owned(),
             );
-        }
-        let orphans: u32 = runs.iter().map(|run| run.orphans).sum();
-        if orphans > 0 {
-            self.notes.push(format!(
-                "{orphans} processes outlived the command in {} runs and were killed",
-                runs.len()
-            ));
         }
         Ok(runs)
     }
@@ -350,6 +347,22 @@ impl Pipeline<'_> {
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Runs commands, and notes once what they left behind.
+struct NotingExecutor<'a> {
+    launcher: &'a mut Launcher,
+    notes: &'a mut Vec<String>,
+}
+
+impl Executor for NotingExecutor<'_> {
+    fn execute(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Finished, RunError> {
+        let finished = self.launcher.execute(spec, cancel)?;
+        let note = finished.note();
+        self.notes
+            .extend(note.filter(|note| !self.notes.contains(note)));
+        Ok(finished)
     }
 }
 

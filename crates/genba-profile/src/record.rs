@@ -68,6 +68,20 @@ fn panicked<T>(_: T) -> ProfileError {
     ProfileError::Internal("the recording thread ended unexpectedly".to_owned())
 }
 
+/// Starts the thread that records, unless the limit of processes and threads is reached.
+fn recording_thread<'scope, T: Send + 'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    record: impl FnOnce() -> T + Send + 'scope,
+) -> Result<std::thread::ScopedJoinHandle<'scope, T>, ProfileError> {
+    std::thread::Builder::new()
+        .spawn_scoped(scope, record)
+        .map_err(|error| {
+            internal(format!(
+                "there is no thread for recording (ulimit -u): {error}"
+            ))
+        })
+}
+
 /// An observer of the processes that are recorded, started and stopped with the recording.
 pub trait Companion {
     /// Called before a target starts, or when a running one is attached to.
@@ -176,14 +190,15 @@ fn record_runs(
         let jit_recorder = JitArtifactRecorder::start(gated.pid(), path, true);
         companion.begin(Target::BeforeExec(gated.pid()));
         let recording = &mut session;
-        let (finished, recorded) = std::thread::scope(|scope| {
-            let recorder = scope.spawn(move || recording.run(stop.as_fd()));
+        let ran = std::thread::scope(|scope| {
+            let recorder = recording_thread(scope, move || recording.run(stop.as_fd()))?;
             let finished = gated.release().and_then(|running| running.wait(cancel));
             drop(stopper);
-            (finished, recorder.join())
+            Ok::<_, ProfileError>((finished, recorder.join()))
         });
         jit_notes.extend(jit_recorder.and_then(JitArtifactRecorder::finish));
         jit_notes.extend(companion.end());
+        let (finished, recorded) = ran?;
         let counts = recorded.map_err(panicked)??;
         let finished = finished?;
         let last = enough(&finished, &counts) || cancel.is_triggered();
@@ -285,11 +300,12 @@ fn record_by_timer(
     JitArtifactRecorder::remove_old(path);
     let (stop, stopper) = stop_pipe()?;
     let (finished, recorded) = std::thread::scope(|scope| {
-        let recorder = scope.spawn(|| sampler.run(path, &options.command_line, stop.as_fd()));
+        let sample = || sampler.run(path, &options.command_line, stop.as_fd());
+        let recorder = recording_thread(scope, sample)?;
         let finished = launcher.run(&spec, cancel);
         drop(stopper);
-        (finished, recorder.join())
-    });
+        Ok::<_, ProfileError>((finished, recorder.join()))
+    })?;
     let (counts, duration, loaded) = recorded.map_err(panicked)??;
     let finished = finished?;
     if !loaded {
@@ -366,7 +382,7 @@ pub fn attach_with(
     let (stop, stopper) = stop_pipe()?;
     let recorded = std::thread::scope(|scope| {
         let recording = &mut session;
-        let recorder = scope.spawn(move || recording.run(stop.as_fd()));
+        let recorder = recording_thread(scope, move || recording.run(stop.as_fd()))?;
         while !recorder.is_finished() {
             // Once a second the recorder is checked: it may have failed to write.
             let interval = rustix::event::Timespec {
@@ -385,11 +401,11 @@ pub fn attach_with(
             }
         }
         drop(stopper);
-        recorder.join()
+        Ok::<_, ProfileError>(recorder.join())
     });
     notes.extend(jit_recorder.and_then(JitArtifactRecorder::finish));
     notes.extend(companion.end());
-    let counts = recorded.map_err(panicked)??;
+    let counts = recorded?.map_err(panicked)??;
     let duration = session.close()?;
     Ok(outcome(
         event_of(&choice),

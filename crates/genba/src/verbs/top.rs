@@ -130,9 +130,7 @@ fn start(args: &Args, once: bool, path: &Path, cancel: &Cancel) -> Result<Record
     options.force_timer = false;
     let (path, cancel) = (path.to_owned(), cancel.clone());
     if let Some(pid) = args.pid {
-        return Ok(std::thread::spawn(move || {
-            genba_profile::attach(pid, &options, &path, &cancel)
-        }));
+        return in_thread(move || genba_profile::attach(pid, &options, &path, &cancel));
     }
     let quiet = if once { Stream::Inherit } else { Stream::Null };
     let mut prepared = args
@@ -140,9 +138,18 @@ fn start(args: &Args, once: bool, path: &Path, cancel: &Cancel) -> Result<Record
         .prepare(if once { Stream::Null } else { quiet.clone() })?;
     prepared.spec.stderr = quiet;
     let mut launcher = Launcher::new()?;
-    Ok(std::thread::spawn(move || {
+    in_thread(move || {
         genba_profile::record(&mut launcher, &prepared.spec, &options, &path, &cancel)
-    }))
+    })
+}
+
+fn in_thread(
+    record: impl FnOnce() -> Result<RecordOutcome, ProfileError> + Send + 'static,
+) -> Result<Recorder, Failure> {
+    std::thread::Builder::new().spawn(record).map_err(|error| {
+        let what = format!("there is no thread for recording (ulimit -u): {error}");
+        Failure::new(Exit::Unsupported, what)
+    })
 }
 
 /// Waits for the recording to start; `None` if it never does.
