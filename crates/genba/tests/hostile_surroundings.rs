@@ -224,3 +224,50 @@ fn code_of_a_deleted_file_has_its_name() {
     assert!(text.contains("/program"), "{text}");
     assert!(!text.contains("[generated]"));
 }
+
+/// Each limit, set for genba itself, × verbs that run a command: genba ends, with a result or with a
+/// reason.
+#[test]
+#[ignore = "a minute: make torture"]
+fn matrix_of_limits_of_genba_itself() {
+    let directory = scratch();
+    let genba = env!("CARGO_BIN_EXE_genba");
+    let limits = [
+        "-v 8000000",
+        "-d 300000",
+        "-s 1024",
+        "-n 16",
+        "-n 6",
+        "-u 60000",
+        "-f 64",
+        "-f 0",
+        "-t 20",
+    ];
+    for limit in limits {
+        for kind in ["-S", "-H"] {
+            for verb in ["count", "investigate --budget 1ms", "record", "stat"] {
+                // A hard limit below the soft one is not possible.
+                let set = match kind {
+                    "-H" => format!("ulimit {limit}"),
+                    _ => format!("ulimit -S {limit}"),
+                };
+                // `timeout` tells a run that does not end: it is no part of the limit.
+                let line = format!("{set}; exec timeout -s KILL 120 {genba} {verb} -- true");
+                let output = Command::new("bash")
+                    .args(["-c", &line])
+                    .current_dir(directory.path())
+                    .env_remove("GENBA_HOME")
+                    .stdin(Stdio::null())
+                    .output()
+                    .expect("bash starts");
+                let code = output.status.code();
+                let said = said(&output);
+                assert!(
+                    matches!(code, Some(0 | 2 | 4)),
+                    "{set}: {verb}: {code:?}: {said}"
+                );
+                assert!(code == Some(0) || said.contains("error: "), "{set}: {verb}");
+            }
+        }
+    }
+}
