@@ -33,7 +33,12 @@ pub fn token() -> Result<Cancel, Failure> {
             format!("cannot install signal handlers: {error}"),
         )
     };
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGXCPU]).map_err(unsupported)?;
+    let mut handled = vec![SIGINT, SIGTERM, SIGXCPU];
+    // `nohup genba …` is to survive the end of the terminal.
+    if !is_ignored(SIGHUP) {
+        handled.push(SIGHUP);
+    }
+    let mut signals = Signals::new(handled).map_err(unsupported)?;
     let trigger = cancel.clone();
     let watch = move || {
         let Some(first) = signals.forever().next() else {

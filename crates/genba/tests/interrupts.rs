@@ -270,3 +270,26 @@ fn experiments_that_are_interrupted_say_so_also_when_they_are_resumed() {
         words = vec!["case", "resume", "latest"];
     }
 }
+
+#[test]
+fn genba_under_nohup_survives_a_hangup() {
+    let place = Place::new();
+    let go = place.path().join("go");
+    let line = format!(
+        "echo $$ >>ids; echo >>ids; while [ ! -e {} ]; do sleep 0.01; done",
+        go.display()
+    );
+    let genba = Command::new("nohup")
+        .args([env!("CARGO_BIN_EXE_genba"), "stat", &line])
+        .current_dir(place.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("nohup starts");
+    wait_until("the command runs", || !place.processes().is_empty());
+    kill_process(Pid::from_child(&genba), Signal::HUP).expect("it runs");
+    fs::write(go, "").expect("written");
+    let output = genba.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{:?}", output.status);
+}
