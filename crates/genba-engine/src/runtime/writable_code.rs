@@ -12,18 +12,16 @@ use core::cell::{Cell, RefCell};
 
 use alloc::vec::Vec;
 
-use crate::address_map::AddressMap;
-use crate::basic_block::Block;
-use crate::fragment::{self, BuildContext, Error};
+use crate::fragment;
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State, register};
 use crate::writable_pages::{
     MAX_INSTRUCTION_BYTES, MAX_WRITES, PAGE_BYTES, WritablePages, end_of_code_read, page_of,
 };
 
-use super::burst_recording;
-use super::code_map::{BlockInfo, CodeMap, NONE, Region};
+use super::code_map::{CodeMap, Region};
 use super::engine::Engine;
+use super::former_counters::FormerCounters;
 use super::program_mask;
 use super::signal_delivery::SIGSEGV;
 use super::syscall_interception::Call;
@@ -38,11 +36,6 @@ const MAX_STRUCTURE_BYTES: u64 = 4096;
 /// Maximum number of buffers of a call, as the kernel's.
 const MAX_BUFFERS: usize = 1024;
 
-/// Stands for the number of copies where a single instruction is executed.
-const STEP: usize = 0xFFFF;
-/// Stands for the number of copies of a block that records bursts.
-const OBSERVED: usize = 0xFFFE;
-
 /// What the code map knows of code that the program can write to.
 #[derive(Default)]
 pub struct WritableCode {
@@ -54,15 +47,20 @@ pub struct WritableCode {
     only: Cell<Option<(u64, u64)>>,
     /// Lowest and highest address of pages that were ever protected.
     bounds: Cell<(u64, u64)>,
-    /// Counters of blocks that were invalidated, by their address and how many of the fragment's
-    /// blocks before had the same. Code that is translated again unchanged gets them back.
-    former_counters: AddressMap<u32>,
-    /// Counters of transfers from writable code, by a hash of both addresses.
-    former_transfers: AddressMap<u32>,
-    /// Whether the block that is being built records bursts.
-    observing: Cell<bool>,
-    /// Descriptors of blocks that record bursts, by the number of their counter and 1 more.
-    descriptors: AddressMap<u32>,
+    /// Counters that its blocks had before they were invalidated.
+    pub(super) former: FormerCounters,
+}
+
+impl WritableCode {
+    /// Whether a single instruction is being translated, of a page that stays writable.
+    pub(super) fn is_single_instruction(&self) -> bool {
+        self.only.get().is_some()
+    }
+
+    /// Whether a page was ever protected.
+    pub(super) fn was_protected(&self) -> bool {
+        self.bounds.get().1 > 0
+    }
 }
 
 /// What a fault was.
@@ -74,21 +72,6 @@ pub enum WriteFault {
     Repeat,
     /// A write by a fragment that was translated from what it writes to.
     OwnCode,
-}
-
-fn key_of_copy(pc: u64, copies: usize) -> u64 {
-    pc | (copies as u64) << 48
-}
-
-/// The key of a block that records bursts: its counter is its descriptor's first word.
-fn key_of_counter(descriptor: &[u32]) -> u64 {
-    descriptor
-        .first()
-        .map_or(0, |&counter| u64::from(counter) + 1)
-}
-
-fn key_of_transfer(from: u64, to: u64) -> u64 {
-    from.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17) ^ to | 1
 }
 
 unsafe fn protection(page: u64, protection: usize) -> isize {
@@ -138,98 +121,6 @@ impl CodeMap {
         let (low, high) = code.bounds.get();
         let low = if high == 0 { page } else { low.min(page) };
         code.bounds.set((low, high.max(page + PAGE_BYTES)));
-    }
-
-    /// Keeps the counters of a fragment's blocks, which is invalidated.
-    pub(super) fn keep_counters(&mut self, blocks: core::ops::Range<u32>) {
-        let (first, end) = (blocks.start as usize, blocks.end as usize);
-        for index in first..end {
-            let BlockInfo { pc, counter, .. } = self.blocks[index];
-            if counter != NONE {
-                let copies = match self.observing.get(pc) == Some(index as u32) {
-                    true => OBSERVED,
-                    false => {
-                        let before = self.blocks[first..index].iter();
-                        before.filter(|other| other.pc == pc).count()
-                    }
-                };
-                let key = key_of_copy(pc, copies);
-                self.writable_code.former_counters.insert(key, counter);
-            }
-        }
-    }
-
-    /// Returns the counter that a block of the fragment that is being built had before, and the
-    /// index of its instruction lengths.
-    pub(super) fn former_counter(
-        &self,
-        pc: u64,
-        to: u64,
-        module: u32,
-        lengths: &[u8],
-    ) -> Option<(u32, u32)> {
-        if self.writable_code.former_counters.is_empty() {
-            return None;
-        }
-        let record = |counter| self.shared.read_record(counter);
-        let copies = match self.writable_code.only.get() {
-            Some(_) => STEP,
-            None if self.writable_code.observing.get() => OBSERVED,
-            None => (self.lengths_of.iter())
-                .filter(|&&(counter, _)| record(counter).is_some_and(|record| record.pc == pc))
-                .count(),
-        };
-        let counter = (self.writable_code.former_counters).get(key_of_copy(pc, copies))?;
-        let found = record(counter)?;
-        let same = (found.pc, found.to, found.module) == (pc, to, module)
-            && self
-                .shared
-                .read_lengths(found.lengths, usize::from(found.instructions))
-                == lengths;
-        same.then_some((counter, found.lengths))
-    }
-
-    /// Returns the counter of a block that records bursts.
-    ///
-    /// # Errors
-    /// If there are no counters left.
-    pub(super) fn observed_counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error> {
-        self.writable_code.observing.set(true);
-        let counter = self.counter(block, copy);
-        self.writable_code.observing.set(false);
-        counter
-    }
-
-    /// Returns the same descriptor of the same counter, if the block had it before.
-    pub(super) fn former_descriptor(&self, descriptor: &[u32]) -> Option<u32> {
-        let at = self
-            .writable_code
-            .descriptors
-            .get(key_of_counter(descriptor))?;
-        burst_recording::is_descriptor(self.shared, at, descriptor).then_some(at)
-    }
-
-    /// Keeps a descriptor for when its block is translated again, if there is code that is.
-    pub(super) fn keep_descriptor(&mut self, descriptor: &[u32], at: u32) {
-        if self.writable_code.bounds.get().1 > 0 {
-            let key = key_of_counter(descriptor);
-            self.writable_code.descriptors.insert(key, at);
-        }
-    }
-
-    /// Returns the counter that a transfer from writable code had before.
-    pub(super) fn former_transfer(&self, from: u64, to: u64) -> Option<u32> {
-        let counter = (self.writable_code.former_transfers).get(key_of_transfer(from, to))?;
-        let found = self.shared.read_record(counter)?;
-        (found.pc == from && found.to == to).then_some(counter)
-    }
-
-    /// Keeps the counter of a transfer if its code is writable.
-    pub(super) fn keep_transfer(&mut self, from: u64, to: u64, counter: u32) {
-        if self.region(from).is_some_and(|region| region.writable) {
-            let key = key_of_transfer(from, to);
-            self.writable_code.former_transfers.insert(key, counter);
-        }
     }
 
     /// Returns the pages of writable code that were read since the last call.
@@ -335,7 +226,7 @@ impl Engine {
     pub fn write_fault(&mut self, code: i32, error: u64, address: u64, rip: u64) -> WriteFault {
         let writable_code = &self.code_map.writable_code;
         let page = page_of(address);
-        if code != SEGV_ACCERR || error & FAULT_WRITE == 0 || writable_code.bounds.get().1 == 0 {
+        if code != SEGV_ACCERR || error & FAULT_WRITE == 0 || !writable_code.was_protected() {
             return WriteFault::None;
         }
         let (protected, known) = {
@@ -381,8 +272,8 @@ impl Engine {
                 let first = self.code_map.blocks.len();
                 self.adopt(fragment, false);
                 if let Some(block) = self.code_map.blocks.get(first) {
-                    let (key, counter) = (key_of_copy(pc, STEP), block.counter);
-                    (self.code_map.writable_code.former_counters).insert(key, counter);
+                    let counter = block.counter;
+                    self.code_map.keep_step_counter(pc, counter);
                 }
                 base
             }
