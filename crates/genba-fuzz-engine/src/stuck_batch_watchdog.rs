@@ -5,8 +5,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Maximum duration of a batch, seconds.
-const MAX_BATCH_SECONDS: u64 = 120;
+/// Maximum CPU time of a batch, seconds: on a busy machine it takes many times as long.
+const MAX_BATCH_CPU_SECONDS: u64 = 120;
+/// Maximum wall time of a batch, seconds: a blocked process uses no CPU time.
+const MAX_BATCH_SECONDS: u64 = 1200;
 /// Number of samples of a stuck process.
 const SAMPLES: usize = 40;
 
@@ -23,7 +25,8 @@ impl Watchdog {
         let thread = std::thread::spawn(move || {
             while receiver.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
                 for pid in processes(&program, &word) {
-                    if seconds(pid) > MAX_BATCH_SECONDS {
+                    let (cpu, wall) = seconds(pid);
+                    if cpu > MAX_BATCH_CPU_SECONDS || wall > MAX_BATCH_SECONDS {
                         explain(pid);
                         // SAFETY: a batch of ours, which would not end.
                         unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -63,19 +66,24 @@ fn processes(program: &Path, word: &str) -> Vec<i32> {
         .collect()
 }
 
-/// Returns the wall time since the process began, seconds; a blocked process uses no CPU time.
-fn seconds(pid: i32) -> u64 {
+/// Returns the CPU time of a process, and the wall time since it began, seconds.
+fn seconds(pid: i32) -> (u64, u64) {
     let stat = read(pid, "stat");
-    // Field 22; field 2, which may contain anything, ends with the last parenthesis.
-    let begun = (stat.rsplit_once(')'))
-        .and_then(|(_, rest)| rest.split_ascii_whitespace().nth(19)?.parse::<u64>().ok());
-    let up = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let up = (up.split('.').next()).and_then(|text| text.parse::<u64>().ok());
+    // Field 2, which may contain anything, ends with the last parenthesis.
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     // SAFETY: asks for a number.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as u64;
-    match (begun, up) {
-        (Some(begun), Some(up)) => up.saturating_sub(begun / ticks),
-        _ => 0,
+    let field = |number: usize| -> Option<u64> {
+        let text = fields.split_ascii_whitespace().nth(number - 3)?;
+        Some(text.parse::<u64>().ok()? / ticks)
+    };
+    let up = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let up = (up.split('.').next()).and_then(|text| text.parse::<u64>().ok());
+    match (field(14), field(15), field(22), up) {
+        (Some(user), Some(system), Some(begun), Some(up)) => {
+            (user + system, up.saturating_sub(begun))
+        }
+        _ => (0, 0),
     }
 }
 
