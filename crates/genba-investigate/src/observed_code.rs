@@ -1,4 +1,5 @@
-//! What the analyses of bursts must know of the code: whose it is, arguments, allocators, variables.
+//! What the analyses of bursts must know of the code: whose it is, arguments, allocators,
+//! loops, variables.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -25,6 +26,8 @@ const VECTOR_ARGUMENTS: std::ops::Range<u32> = 16..24;
 pub(crate) struct ObservedCode {
     modules: Vec<Module>,
     functions: HashMap<CodePoint, (Option<ArgumentRegisters>, Option<Allocation>)>,
+    /// Heads of innermost loops by instruction.
+    loops: HashMap<CodePoint, CodePoint>,
 }
 
 struct Module {
@@ -54,6 +57,7 @@ impl ObservedCode {
         let mut code = Self {
             modules: watched.modules.iter().map(module).collect(),
             functions: HashMap::new(),
+            loops: HashMap::new(),
         };
         for target in watched.call_targets() {
             if let Some(binary) = code.binary(target.module) {
@@ -64,7 +68,52 @@ impl ObservedCode {
                 code.functions.insert(target, facts);
             }
         }
+        code.loops = code.innermost_loops(&watched.blocks());
         code
+    }
+
+    /// Loops without loops inside them of the user's own functions that have one of these blocks.
+    fn innermost_loops(&self, blocks: &[CodePoint]) -> HashMap<CodePoint, CodePoint> {
+        let mut found = HashMap::new();
+        // The module and end of the function that was looked at last: blocks are in order.
+        let mut done: Option<(u32, u64)> = None;
+        for &CodePoint { module, address } in blocks {
+            if !self.is_own(module) || done.is_some_and(|one| one.0 == module && address < one.1) {
+                continue;
+            }
+            let Some(binary) = self.binary(module) else {
+                continue;
+            };
+            let Some(range) = binary.function_range_at(address) else {
+                continue;
+            };
+            done = Some((module, range.end));
+            if range.end - range.start > MAX_FUNCTION_BYTES {
+                continue;
+            }
+            let Ok(code) = disassemble(binary, range.start, range.end, Syntax::Intel) else {
+                continue;
+            };
+            let flow = ControlFlow::build(&code);
+            for (index, one) in (0u32..).zip(flow.loops()) {
+                if flow.loops().iter().any(|l| l.parent == Some(index)) {
+                    continue;
+                }
+                let head = flow.blocks()[one.head as usize].instructions.start as usize;
+                let head = CodePoint {
+                    module,
+                    address: code[head].address,
+                };
+                for &block in flow.loop_blocks(index) {
+                    let members = flow.blocks()[block as usize].instructions.clone();
+                    for at in members {
+                        let address = code[at as usize].address;
+                        found.insert(CodePoint { module, address }, head);
+                    }
+                }
+            }
+        }
+        found
     }
 
     fn binary(&self, module: u32) -> Option<&Binary> {
@@ -83,6 +132,10 @@ impl CodeKnowledge for ObservedCode {
 
     fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
         self.functions.get(&entry)?.1
+    }
+
+    fn innermost_loop(&self, at: CodePoint) -> Option<CodePoint> {
+        self.loops.get(&at).copied()
     }
 
     fn variable(&self, at: CodePoint) -> Option<u64> {

@@ -20,6 +20,11 @@ pub(crate) struct CopyRun {
 }
 
 impl CopyRun {
+    /// Bytes from the source to the target, the same for all pieces.
+    pub(crate) fn distance(&self) -> u64 {
+        (self.pieces.first()).map_or(0, |piece| piece.1.wrapping_sub(piece.0))
+    }
+
     /// Bytes copied.
     pub(crate) fn bytes(&self) -> u64 {
         self.pieces.iter().map(|piece| u64::from(piece.2)).sum()
@@ -49,6 +54,8 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
     let mut stack = CallStack::default();
     let mut loads: [(u64, u16, u64); LOADS_IN_FLIGHT] = Default::default();
     let mut next = 0;
+    // The load just before, by instruction, address and bytes.
+    let mut moving: Option<(CodePoint, u64, u16)> = None;
     let mut open: Option<Open> = None;
     let mut done = Vec::new();
     let mut finish = |open: &mut Option<Open>| {
@@ -73,6 +80,7 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
                 value,
             } => {
                 loads[next % LOADS_IN_FLIGHT] = (address, size, value);
+                moving = Some((event.at, address, size));
                 next += 1;
             }
             Observed::Store {
@@ -86,10 +94,16 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
                 let same = |load: &(u64, u16, u64)| load.1 == size && load.2 == value && size > 0;
                 let expected = open.as_ref().map(|open| open.distance);
                 let mut candidates = loads.iter().filter(|load| same(load));
-                let from = (candidates.clone())
+                let loaded = (candidates.clone())
                     .find(|load| Some(address.wrapping_sub(load.0)) == expected)
-                    .or_else(|| candidates.next());
-                let Some(&(from, ..)) = from else {
+                    .or_else(|| candidates.next())
+                    .map(|load| load.0);
+                // Of repeated string instructions the values are not recorded: they copy what they
+                // load.
+                let moved = moving
+                    .take()
+                    .filter(|one| one.0 == event.at && one.2 == size);
+                let Some(from) = moved.map(|one| one.1).or(loaded) else {
                     continue;
                 };
                 let distance = address.wrapping_sub(from);
@@ -143,6 +157,18 @@ mod tests {
         let found = copy_runs(&burst(events.collect()), &AllOwn);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].bytes(), found[0].at), (64, at(0x14)));
+    }
+
+    #[test]
+    fn repeated_string_instruction_is_a_copy_without_its_values() {
+        let events = (0..8u64).flat_map(|one| {
+            [
+                load(0x10, 0x1000 + 8 * one, 8, 2 * one),
+                store(0x10, 0x5000 + 8 * one, 8, 0, 2 * one + 1),
+            ]
+        });
+        let found = copy_runs(&burst(events.collect()), &AllOwn);
+        assert_eq!((found.len(), found[0].bytes()), (1, 64));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! the clusters of every interval ([`Seen`]). What began before a burst or ends after it is unknown
 //! there: each analysis says how it deals with that.
 
+mod argument_values;
 mod branch_predictor;
 mod branches;
 mod byte_map;
@@ -23,6 +24,7 @@ mod operand_values;
 mod overwritten_buffers;
 mod redundant_calls;
 mod repeated_copies;
+mod repeated_loops;
 mod reuse_distance;
 mod same_loads;
 mod set_associative;
@@ -33,6 +35,7 @@ mod strides;
 mod synthetic;
 mod tally;
 
+pub use argument_values::ArgumentValue;
 pub use branches::{BranchSite, MIN_EXECUTIONS_IN_ACTIVATION, OneWayBranch};
 pub use cache_geometry::{CacheGeometry, CacheSize};
 pub use code_knowledge::{Allocation, ArgumentRegisters, CodeKnowledge};
@@ -45,6 +48,7 @@ pub use operand_values::{OperandValues, ValueShare};
 pub use overwritten_buffers::OverwrittenBuffer;
 pub use redundant_calls::RedundantCall;
 pub use repeated_copies::RepeatedCopy;
+pub use repeated_loops::RepeatedLoop;
 pub use same_loads::SameLoad;
 pub use sharing::{SharedLine, SharingAccess};
 pub use silent_stores::SilentStore;

@@ -3,6 +3,7 @@
 use genba_model::{Burst, CodePoint, Observation, Observed};
 use serde::{Deserialize, Serialize};
 
+use crate::argument_values::{self, ArgumentValue};
 use crate::branches::{self, BranchSite, OneWayBranch};
 use crate::cache_geometry::CacheGeometry;
 use crate::code_knowledge::CodeKnowledge;
@@ -15,6 +16,7 @@ use crate::operand_values::{self, OperandValues};
 use crate::overwritten_buffers::{self, OverwrittenBuffer};
 use crate::redundant_calls::{self, RedundantCall};
 use crate::repeated_copies::{self, RepeatedCopy};
+use crate::repeated_loops::{self, RepeatedLoop};
 use crate::same_loads::{self, SameLoad};
 use crate::sharing::{self, SharedLine};
 use crate::silent_stores::{self, SilentStore};
@@ -53,6 +55,12 @@ pub struct Observations {
     pub operand_values: Vec<OperandValues>,
     /// Calls that repeat earlier ones.
     pub redundant_calls: Vec<RedundantCall>,
+    /// Loops whose runs repeat earlier ones.
+    #[serde(default)]
+    pub repeated_loops: Vec<RepeatedLoop>,
+    /// Arguments that are one value in most calls.
+    #[serde(default)]
+    pub argument_values: Vec<ArgumentValue>,
     /// Buffers that are filled and overwritten unread.
     pub overwritten_buffers: Vec<OverwrittenBuffer>,
     /// Copies of copies.
@@ -116,6 +124,19 @@ impl Watched {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bursts.is_empty()
+    }
+
+    /// Where blocks of code began in bursts, each once.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<CodePoint> {
+        let mut met = crate::fast_hash::FastSet::default();
+        let events = self.bursts.iter().flat_map(|burst| &burst.events);
+        for event in events.filter(|one| matches!(one.what, Observed::Block { .. })) {
+            met.insert(event.at);
+        }
+        let mut list: Vec<CodePoint> = met.into_iter().collect();
+        list.sort_unstable();
+        list
     }
 
     /// Entries of the functions that were called in bursts, each once.
@@ -215,6 +236,8 @@ pub fn observe(
         same_loads: same_loads::same_loads(bursts),
         operand_values: operand_values::operand_values(bursts),
         redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),
+        repeated_loops: repeated_loops::repeated_loops(bursts, code),
+        argument_values: argument_values::argument_values(bursts),
         overwritten_buffers: overwritten_buffers::overwritten_buffers(bursts, code),
         repeated_copies: repeated_copies::repeated_copies(bursts, code),
         data: data_places::data_places(bursts, &watched.spaces, code),

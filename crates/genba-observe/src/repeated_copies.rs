@@ -1,7 +1,7 @@
 //! Bytes that were copied before, unchanged, when they are copied again.
 //!
 //! A copy's bytes carry the number of copies that brought them where they are; any other store
-//! resets it.
+//! resets it. Bytes that go back to where they came from do not count: they were kept on purpose.
 
 use genba_model::{Burst, CodePoint, Estimate, Observed};
 use serde::{Deserialize, Serialize};
@@ -49,12 +49,15 @@ pub(crate) fn repeated_copies(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec
             begin = run.end + 1;
             let key = (run.at, run.target);
             let mut copied_before = 0u64;
-            for &(from, _, size) in &run.pieces {
+            for &(from, to, size) in &run.pieces {
                 bytes.update(from, size, |byte| {
                     if *byte != 0 {
-                        copied_before += 1;
-                        let before = runs[*byte as usize - 1].at;
-                        previous.entry(key).or_default().add(before, 1);
+                        let before = &runs[*byte as usize - 1];
+                        // What goes back to where it came from was kept there: a copy for later.
+                        if before.distance().wrapping_add(to.wrapping_sub(from)) != 0 {
+                            copied_before += 1;
+                            previous.entry(key).or_default().add(before.at, 1);
+                        }
                     }
                 });
             }
@@ -119,6 +122,12 @@ mod tests {
         assert_eq!((found[0].at, found[0].previous), (at(0x24), at(0x14)));
         assert!((found[0].seen.share.value - 1.0).abs() < 1e-12);
         assert!((found[0].bytes_per_copy - 128.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn copy_that_is_restored_is_not_a_repeated_one() {
+        let events = copy(0x10, 0x1000, 0x5000).chain(copy(0x20, 0x5000, 0x1000));
+        assert!(repeated_copies(&[burst(events.collect())], &AllOwn).is_empty());
     }
 
     #[test]

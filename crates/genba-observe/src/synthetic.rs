@@ -83,7 +83,8 @@ pub(crate) fn burst(events: Vec<BurstEvent>) -> Burst {
     }
 }
 
-/// Module 0 is the user's, all others are libraries; functions take rdi alone.
+/// Module 0 is the user's, all others are libraries; functions take rdi alone; one loop has the
+/// addresses 0x100 to 0x1ff.
 pub(crate) struct AllOwn;
 
 impl CodeKnowledge for AllOwn {
@@ -100,6 +101,13 @@ impl CodeKnowledge for AllOwn {
 
     fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
         (entry == at(0xa110c)).then_some(Allocation::Size(0))
+    }
+
+    fn innermost_loop(&self, at: CodePoint) -> Option<CodePoint> {
+        (at.module == 0 && at.address & !0xff == 0x100).then_some(CodePoint {
+            module: 0,
+            address: 0x100,
+        })
     }
 
     fn variable(&self, _: CodePoint) -> Option<u64> {
