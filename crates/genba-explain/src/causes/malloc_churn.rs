@@ -2,7 +2,8 @@
 //!
 //! **Signature.** A large share of the time is in the allocator; there are about as many frees as
 //! allocations; all allocations together would be several times the peak resident set, so what is
-//! live at once is small.
+//! live at once is small. What a function of the C library allocates for itself and frees again
+//! (`regexec`, `qsort`) does not count: its caller cannot keep that memory.
 //!
 //! **Confirmation.** Another allocator (`LD_PRELOAD`): if the time changes, it is the allocator's.
 //!
@@ -27,7 +28,7 @@ use crate::constants::time_shares::{
 };
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
-use crate::input::runtime_services::is_allocator;
+use crate::input::runtime_services::{is_allocator, is_library, plain, service};
 use crate::input::user_lines::{UserLine, lines};
 
 /// Finds much time in the allocator for memory that is turned over several times, from counted
@@ -76,7 +77,14 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let users = ["malloc", "realloc"]
         .iter()
         .filter_map(|name| input.service(name));
-    let lines = lines(users.flat_map(|one| &one.users));
+    let users = users.flat_map(|one| &one.users);
+    let lines = lines(users.filter(|user| !is_of_library_itself(user)));
+    // The allocator's time by allocations of the user's own.
+    let reusable: f64 = lines.iter().map(|line| line.calls).sum();
+    let share = share * (reusable / calls.max(1) as f64).min(1.0);
+    if share < MIN_SHARE_OF_ALLOCATOR {
+        return None;
+    }
     let top = lines.first()?;
     let part = (top.calls / calls.max(1) as f64).min(1.0);
     let machinery = machinery(input, &lines);
@@ -133,6 +141,37 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         }
     }
     Some(one)
+}
+
+/// Whether a function of the C library allocates for itself: neither a container's, nor one whose result
+/// is memory for the caller to free.
+fn is_of_library_itself(user: &UserCall) -> bool {
+    const HAND_OVER: [&str; 16] = [
+        "strdup",
+        "strndup",
+        "wcsdup",
+        "asprintf",
+        "vasprintf",
+        "getline",
+        "getdelim",
+        "realpath",
+        "getcwd",
+        "fopen",
+        "fopen64",
+        "fdopen",
+        "opendir",
+        "fdopendir",
+        "open_memstream",
+        "scandir",
+    ];
+    user.through.iter().any(|name| {
+        let short = plain(name);
+        let of_language = name.contains("::") || is_library(name) || name.ends_with("@plt");
+        !of_language
+            && !is_allocator(name)
+            && service(name).is_none()
+            && !HAND_OVER.contains(&short)
+    })
 }
 
 /// Share of all time in functions of libraries that allocate on the user's behalf, and in the

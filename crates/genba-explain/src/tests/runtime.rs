@@ -110,6 +110,26 @@ fn malloc_churn_is_not_found_for_retained_or_cheap_memory() {
 }
 
 #[test]
+fn memory_that_a_library_function_takes_for_itself_is_no_churn_of_its_caller() {
+    let through = |through: &[&str]| {
+        let mut input = churn();
+        for one in &mut input.program.runtime {
+            for user in &mut one.users {
+                user.through = through.iter().map(|name| (*name).to_owned()).collect();
+            }
+        }
+        malloc_churn::detect(&input).len()
+    };
+    assert_eq!(through(&["re_search_internal", "__regexec"]), 0);
+    assert_eq!(through(&["__strdup"]), 1);
+    assert_eq!(through(&["operator new", "std::string::_M_create"]), 1);
+    assert_eq!(
+        through(&["__rust_alloc", "alloc::vec::Vec<T>::with_capacity"]),
+        1
+    );
+}
+
+#[test]
 fn malloc_churn_uses_recorded_sizes_for_turnover() {
     // 10 M small allocations could all be alive in 400 MB; of 4 kB each they cannot.
     let mut large = churn();
