@@ -2,7 +2,8 @@
 
 use genba_code::STACK_POINTER;
 use genba_model::{
-    AddressPattern, Cause, Estimate, Fix, LoadFact, LoopFact, MemoryLevel, ModelCase,
+    AddressPattern, Cause, Estimate, EvidenceSource, Fix, LoadFact, LoopFact, MemoryLevel,
+    ModelCase,
 };
 
 use crate::candidate::Candidate;
@@ -83,6 +84,12 @@ fn misses(input: &AnalysisInput, slow: &Slow) -> bool {
 fn missed<'a>(input: &'a AnalysisInput, slow: &Slow) -> Option<(&'a EventCounts, f64)> {
     let events = input.program.follow_up.cache_misses.as_ref()?;
     let function = &input.functions[slow.function];
+    // Bursts know the instruction; counted and simulated events come up to some instructions late.
+    if events.source == EvidenceSource::Observed {
+        let mut loads: Vec<usize> = slow.list.iter().map(|one| one.at).collect();
+        loads.sort_unstable();
+        return Some((events, events.times(slow.function, &loads)));
+    }
     let seen = match &slow.iteration {
         Some(iteration) => {
             events.times(slow.function, &function.loop_instructions(iteration.index))
