@@ -9,15 +9,20 @@ use crate::causes::bytewise_copy;
 use crate::causes::cache_miss;
 use crate::causes::cold_path_in_hot_function;
 use crate::causes::costly_conversion;
+use crate::causes::dead_store;
+use crate::causes::discarded_work;
 use crate::causes::division_as_overflow_check;
 use crate::causes::duplicate_division;
 use crate::causes::excess_syscalls;
 use crate::causes::false_sharing;
+use crate::causes::field_order;
 use crate::causes::first_touch;
 use crate::causes::fp_latency_chain;
 use crate::causes::general_case_first;
 use crate::causes::indirect_call_one_target;
 use crate::causes::integer_latency_chain;
+use crate::causes::invariant_check;
+use crate::causes::known_operand;
 use crate::causes::lock_contention;
 use crate::causes::loop_invariant_call;
 use crate::causes::loop_invariant_divisor;
@@ -29,6 +34,9 @@ use crate::causes::no_symbols;
 use crate::causes::pointer_chase;
 use crate::causes::quadratic;
 use crate::causes::realloc_growth;
+use crate::causes::redundant_computation;
+use crate::causes::repeated_copy;
+use crate::causes::repeated_search;
 use crate::causes::short_trip_vector_loop;
 use crate::causes::store_forward_stall;
 use crate::causes::strided_access;
@@ -85,6 +93,14 @@ pub const DETECTORS: &[(Cause, Detector)] = &[
     ),
     (Cause::GeneralCaseFirst, general_case_first::detect),
     (Cause::ShortTripVectorLoop, short_trip_vector_loop::detect),
+    (Cause::RedundantComputation, redundant_computation::detect),
+    (Cause::RepeatedSearch, repeated_search::detect),
+    (Cause::DeadStore, dead_store::detect),
+    (Cause::RepeatedCopy, repeated_copy::detect),
+    (Cause::KnownOperand, known_operand::detect),
+    (Cause::InvariantCheck, invariant_check::detect),
+    (Cause::DiscardedWork, discarded_work::detect),
+    (Cause::FieldOrder, field_order::detect),
     (Cause::NoSymbols, no_symbols::detect),
 ];
 

@@ -91,6 +91,22 @@ causes! {
     GeneralCaseFirst = "general-case-first",
     /// A vectorised loop whose trips are too short for it.
     ShortTripVectorLoop = "short-trip-vector-loop",
+    /// Calls with the inputs and the result of earlier ones.
+    RedundantComputation = "redundant-computation",
+    /// A search that finds what the one before found.
+    RepeatedSearch = "repeated-search",
+    /// Memory that is written and overwritten unread.
+    DeadStore = "dead-store",
+    /// Bytes copied several times unchanged.
+    RepeatedCopy = "repeated-copy",
+    /// An operand that is nearly always one value for which a cheaper path exists.
+    KnownOperand = "known-operand",
+    /// Checks in a hot loop whose outcome does not change there.
+    InvariantCheck = "invariant-check",
+    /// Results computed before a test that mostly discards them.
+    DiscardedWork = "discarded-work",
+    /// Fields used together that lie in different cache lines.
+    FieldOrder = "field-order",
     /// Hot code without symbols.
     NoSymbols = "no-symbols",
 }

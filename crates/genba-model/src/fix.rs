@@ -143,6 +143,34 @@ pub enum Fix {
     },
     /// Keep the compiler from vectorising a short loop.
     PlainShortLoop,
+    /// Keep the result of a computation instead of computing it again.
+    KeepResult {
+        /// The function.
+        function: String,
+    },
+    /// Try what the last search found first, or keep what was found.
+    RememberFound {
+        /// Whether few different searches come in turn.
+        few: bool,
+    },
+    /// Do not write what is overwritten.
+    DropDeadStores {
+        /// Whether a whole buffer is filled by a call.
+        buffer: bool,
+    },
+    /// Copy once, from the first place to the last.
+    CopyOnce,
+    /// Test for a value before the work that it makes needless.
+    TestForValue {
+        /// The kind of value.
+        value: KnownValueKind,
+    },
+    /// Test once for many iterations.
+    CheckOnce,
+    /// Test before the work whose result the test discards.
+    TestBeforeWork,
+    /// Place fields that are used together side by side.
+    GroupFields,
     /// Install debug symbols.
     InstallSymbols,
 }
@@ -164,6 +192,17 @@ pub enum Reduction {
     Table,
     /// A hash that multiplies and combines by exclusive or.
     Mixing,
+}
+
+/// The value that an operand nearly always has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KnownValueKind {
+    /// Zero: the product is zero, and adds nothing.
+    ZeroFactor,
+    /// One or another divisor that needs no division.
+    Divisor,
+    /// Any value, of an argument of a function whose result follows from it.
+    Argument,
 }
 
 /// How to check a cause, or the fix.

@@ -67,10 +67,10 @@ pub use fact::{
     AddressPattern, BranchOutcome, BuildFact, ByteOperation, CallFact, CallKind, ChainPaths,
     ConversionFact, ConversionKind, DivisionFact, Fact, HostOperation, InstructionPlace,
     KernelFact, LoadFact, LoopChain, LoopFact, LoopModelFigures, LoopThroughput, LoopVerdict,
-    MemoryFact, MemoryLevel, ModelCase, NoLoopChain, OpaqueReason, PathFact, QuadraticFact,
-    ThreadFact, ThroughputLimit,
+    MemoryFact, MemoryLevel, ModelCase, NoLoopChain, ObservedFact, OpaqueReason, PathFact,
+    QuadraticFact, ThreadFact, ThroughputLimit,
 };
-pub use fix::{Confirmation, Fix, Language, Reduction};
+pub use fix::{Confirmation, Fix, KnownValueKind, Language, Reduction};
 pub use growth::{FittedLaw, FunctionGrowth, Growth, SizedCount};
 pub use host::{Hazard, HostFingerprint};
 pub use host_table::{HostTable, HostTableEntry};

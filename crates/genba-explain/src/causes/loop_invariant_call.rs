@@ -32,7 +32,7 @@ use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use genba_loop_model::entries_by_edges;
 
 /// Functions whose result is that of their arguments, with the registers of those.
-fn arguments(name: &str) -> Option<&'static [Location]> {
+pub(crate) fn arguments(name: &str) -> Option<&'static [Location]> {
     const STRING: &[Location] = &[RDI];
     const ONE: &[Location] = &[XMM0];
     const TWO: &[Location] = &[XMM0, XMM0 + 1];

@@ -6,6 +6,7 @@
 pub(crate) mod counts;
 pub(crate) mod gains;
 pub(crate) mod model_fit;
+pub(crate) mod observations;
 pub(crate) mod processor;
 pub(crate) mod registers;
 pub(crate) mod search_limits;

@@ -5,6 +5,8 @@ mod conversions;
 mod latency;
 mod loops;
 mod needed_divisions;
+mod observed_data;
+mod observed_work;
 mod paths;
 mod places;
 mod rescans;

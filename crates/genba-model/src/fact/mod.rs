@@ -13,6 +13,7 @@ mod loads;
 mod loop_verdict;
 mod loops;
 mod memory;
+mod observed;
 mod paths;
 mod quadratic;
 mod threads;
@@ -33,6 +34,7 @@ pub use loop_verdict::{
 };
 pub use loops::{ByteOperation, LoopFact, ModelCase};
 pub use memory::MemoryFact;
+pub use observed::ObservedFact;
 pub use paths::PathFact;
 pub use quadratic::QuadraticFact;
 pub use threads::ThreadFact;
@@ -62,6 +64,8 @@ pub enum Fact {
     Path(PathFact),
     /// About work that grows faster than the input.
     Quadratic(QuadraticFact),
+    /// About values, addresses and outcomes that bursts recorded.
+    Observed(ObservedFact),
 }
 
 impl Fact {
@@ -80,6 +84,7 @@ impl Fact {
             Self::Thread(fact) => fact.source(),
             Self::Path(fact) => fact.source(),
             Self::Quadratic(fact) => fact.source(),
+            Self::Observed(fact) => fact.source(),
         }
     }
 }
@@ -106,4 +111,5 @@ from! {
     ThreadFact => Thread,
     PathFact => Path,
     QuadraticFact => Quadratic,
+    ObservedFact => Observed,
 }

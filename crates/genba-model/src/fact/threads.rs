@@ -63,6 +63,21 @@ pub enum ThreadFact {
         /// Samples that saw it.
         samples: u32,
     },
+    /// Bytes of different threads in one cache line that at least one of them writes.
+    ObservedSharedLine {
+        /// Threads.
+        threads: u32,
+        /// Threads that write.
+        writers: u32,
+        /// Bytes between the nearest bytes of two threads.
+        distance_bytes: u64,
+        /// Lines like this one.
+        lines: usize,
+        /// Accesses in bursts.
+        accesses: u64,
+        /// Bursts that touched them.
+        bursts: u32,
+    },
     /// A store whose address does not change in its loop.
     FixedStore {
         /// Executions.
@@ -78,6 +93,7 @@ impl ThreadFact {
             Self::LockedOperations { .. }
             | Self::LockAcquisitions { .. }
             | Self::FixedStore { .. } => EvidenceSource::Counted,
+            Self::ObservedSharedLine { .. } => EvidenceSource::Observed,
             Self::LockedCost { .. } => EvidenceSource::Model,
             _ => EvidenceSource::Measured,
         }

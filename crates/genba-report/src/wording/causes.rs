@@ -43,6 +43,14 @@ pub(crate) fn title(cause: Cause) -> &'static str {
         Cause::ColdPathInHotFunction => "registers saved in each call for a rare path",
         Cause::GeneralCaseFirst => "common case decided last",
         Cause::ShortTripVectorLoop => "vectorised loop with too few iterations",
+        Cause::RedundantComputation => "same computation with the same result again",
+        Cause::RepeatedSearch => "search that finds the same again",
+        Cause::DeadStore => "memory written and overwritten unread",
+        Cause::RepeatedCopy => "same bytes copied several times",
+        Cause::KnownOperand => "operand that is nearly always one value",
+        Cause::InvariantCheck => "checks in a hot loop that always go one way",
+        Cause::DiscardedWork => "work done before a test that discards it",
+        Cause::FieldOrder => "fields used together in different cache lines",
         Cause::NoSymbols => "hot code without symbols",
     }
 }

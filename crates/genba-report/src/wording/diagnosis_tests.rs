@@ -1,6 +1,6 @@
 //! One title for every cause; one sentence for every fix and confirmation.
 
-use genba_model::{Cause, Confirmation, ConversionKind, Fix, Language, Reduction};
+use genba_model::{Cause, Confirmation, ConversionKind, Fix, KnownValueKind, Language, Reduction};
 
 use super::{causes, confirmations, fix_examples, fixes};
 
@@ -91,6 +91,15 @@ fn every_fix_has_a_sentence() {
         Fix::CommonCaseFirst { strings: false },
         Fix::CommonCaseFirst { strings: true },
         Fix::PlainShortLoop,
+        Fix::KeepResult { function: f() },
+        Fix::RememberFound { few: false },
+        Fix::RememberFound { few: true },
+        Fix::DropDeadStores { buffer: true },
+        Fix::DropDeadStores { buffer: false },
+        Fix::CopyOnce,
+        Fix::CheckOnce,
+        Fix::TestBeforeWork,
+        Fix::GroupFields,
         Fix::InstallSymbols,
     ];
     for reduction in [
@@ -115,6 +124,13 @@ fn every_fix_has_a_sentence() {
         ConversionKind::CompilePattern,
     ] {
         all.push(Fix::ConvertDirectly(kind));
+    }
+    for value in [
+        KnownValueKind::ZeroFactor,
+        KnownValueKind::Divisor,
+        KnownValueKind::Argument,
+    ] {
+        all.push(Fix::TestForValue { value });
     }
     for language in [Language::C, Language::Cpp, Language::Rust] {
         all.push(Fix::ReuseAllocations(language));

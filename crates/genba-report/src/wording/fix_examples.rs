@@ -1,6 +1,6 @@
 //! The idiom before and after a change.
 
-use genba_model::{ConversionKind, Fix, Language, Reduction};
+use genba_model::{ConversionKind, Fix, KnownValueKind, Language, Reduction};
 
 /// The idiom before and after the change, where a few lines show it.
 pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
@@ -133,6 +133,55 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         Fix::PlainShortLoop => (
             "for (i = 0; i < n; i++)      /* n is 3 */\n    to[i] = from[i];",
             "#pragma GCC novector\nfor (i = 0; i < n; i++)\n    to[i] = from[i];",
+        ),
+        Fix::KeepResult { .. } => (
+            "for (r = routes; r < end; r++)\n    if (hash(r->path) == wanted) …",
+            "r->hash = hash(r->path);        /* where the path is set */\n\nfor (r = routes; r < end; r++)\n    if (r->hash == wanted) …",
+        ),
+        Fix::RememberFound { few: false } => (
+            "i = find_period(zone, time);",
+            "i = zone->last;\nif (time < begin[i] || time >= begin[i + 1])\n    i = zone->last = find_period(zone, time);",
+        ),
+        Fix::RememberFound { few: true } => (
+            "for (each row)\n    sum += row[column_of(table, \"price\")];",
+            "price = column_of(table, \"price\");\nfor (each row)\n    sum += row[price];",
+        ),
+        Fix::DropDeadStores { buffer: true } => {
+            ("memset(page, 0, n);\nfill(page, n);", "fill(page, n);")
+        }
+        Fix::DropDeadStores { buffer: false } => (
+            "for (; p < end; p++)\n    self->column++;",
+            "long column = self->column;\nfor (; p < end; p++)\n    column++;\nself->column = column;",
+        ),
+        Fix::CopyOnce => (
+            "std::string body = input.substr(at, n);\nqueue.push_back(Message{channel, body});",
+            "queue.push_back(Message{channel, input.substr(at, n)});   /* moved, not copied */",
+        ),
+        Fix::TestForValue { value } => match value {
+            KnownValueKind::ZeroFactor => (
+                "for (j = 0; j < n; j++)\n    out[j] += x[i] * w[i][j];",
+                "if (x[i] != 0)\n    for (j = 0; j < n; j++)\n        out[j] += x[i] * w[i][j];",
+            ),
+            KnownValueKind::Divisor => (
+                "return amount * rate / unit;",
+                "if (unit == 1)\n    return amount * rate;\nreturn amount * rate / unit;",
+            ),
+            KnownValueKind::Argument => (
+                "x = r * cos(angle);",
+                "x = angle == 0 ? r : r * cos(angle);",
+            ),
+        },
+        Fix::CheckOnce => (
+            "for (; n; n--) {\n    if (out->used == out->size) flush(out);\n    out->p[out->used++] = *in++;\n}",
+            "while (n) {\n    size_t room = min(out->size - out->used, n);\n    for (i = 0; i < room; i++) out->p[out->used + i] = in[i];\n    …\n}",
+        ),
+        Fix::TestBeforeWork => (
+            "row = parse(line);\nif (row.region != wanted) continue;",
+            "if (region_of(line) != wanted) continue;\nrow = parse(line);",
+        ),
+        Fix::GroupFields => (
+            "struct session { id_t id; char user[56]; time_t expires; char agent[120]; long bytes; };",
+            "struct session { id_t id; time_t expires; long bytes; char user[56]; char agent[120]; };",
         ),
         Fix::ConvertDirectly(kind) => conversion_example(*kind)?,
         Fix::LessWork { .. } | Fix::Optimise | Fix::InstallSymbols => {

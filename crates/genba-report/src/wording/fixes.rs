@@ -1,6 +1,6 @@
 //! What to change: sentences, and the idiom before and after.
 
-use genba_model::{ConversionKind, Fix, Language, Reduction};
+use genba_model::{ConversionKind, Fix, KnownValueKind, Language, Reduction};
 
 /// The sentence for a change.
 pub(super) fn sentence(fix: &Fix) -> String {
@@ -181,6 +181,67 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Keep the compiler from vectorising this loop (#pragma GCC novector, #pragma clang loop \
              vectorize(disable) unroll(disable)), copy a fixed size where memory allows it, or treat \
              short lengths by a plain loop of their own."
+        }
+        Fix::KeepResult { function } => {
+            return format!(
+                "Compute it once: call `{function}` where its inputs change, and keep the result \
+                 beside them (a field, a variable before the loop). If callers cannot know, let \
+                 `{function}` keep its last inputs and results and compare first."
+            );
+        }
+        Fix::RememberFound { few: false } => {
+            "Test first what the last search found (keep its index, or an iterator), and search only \
+             if that does not fit; where inputs come in order, search on from there."
+        }
+        Fix::RememberFound { few: true } => {
+            "Search once for each of the few keys, before the loop or where the table changes, and \
+             keep the index or pointer instead of the key."
+        }
+        Fix::DropDeadStores { buffer: true } => {
+            "Do not fill what is filled again: allocate without zeroing (malloc, reserve, \
+             Vec::with_capacity), let the size stay as it is between uses, or clear only what stays \
+             unwritten."
+        }
+        Fix::DropDeadStores { buffer: false } => {
+            "Keep the value in a local variable and store it once, at the end or where somebody \
+             reads it; leave out initialisations that are always overwritten."
+        }
+        Fix::CopyOnce => {
+            "Copy the bytes once, from where they come from to where they go: hand over views \
+             (pointer and length, std::string_view, std::span, &[u8]), move instead of copying, \
+             reserve room for headers in front, or write into the last buffer directly."
+        }
+        Fix::TestForValue {
+            value: KnownValueKind::ZeroFactor,
+        } => {
+            "Test for zero before the work: a product with zero adds nothing. Where zeros are many, \
+             keep the indices of the others only."
+        }
+        Fix::TestForValue {
+            value: KnownValueKind::Divisor,
+        } => {
+            "Test for the usual divisor first and take a path of its own: a division by one, or by \
+             a constant that the compiler knows, needs no division."
+        }
+        Fix::TestForValue {
+            value: KnownValueKind::Argument,
+        } => {
+            "Test for the usual argument first and use its known result, or keep the last argument \
+             with its result."
+        }
+        Fix::CheckOnce => {
+            "Test once for many iterations: copy what is tested to local variables before the loop, \
+             compute how many iterations are certain to pass (room left, input left, the clipped \
+             part) and run these in a loop without checks; for modes, one loop for each."
+        }
+        Fix::TestBeforeWork => {
+            "Find out first whether the result is wanted: compute only what the test needs, test, \
+             and do the rest afterwards."
+        }
+        Fix::GroupFields => {
+            "Place the fields that are used together side by side in the structure, the others \
+             behind them, and align objects of up to 64 bytes of such fields to a cache line; or \
+             keep these fields in an array of their own."
         }
         Fix::InstallSymbols => {
             "Install the package's debug symbols, or set DEBUGINFOD_URLS. Build your own programs \

@@ -7,6 +7,7 @@ mod kernel;
 mod loads;
 mod loops;
 mod memory;
+mod observed;
 mod paths;
 mod quadratic;
 mod threads;
@@ -31,6 +32,7 @@ pub(super) fn sentence(fact: &Fact) -> String {
         Fact::Thread(fact) => threads::sentence(fact),
         Fact::Path(fact) => paths::sentence(fact),
         Fact::Quadratic(fact) => quadratic::sentence(fact),
+        Fact::Observed(fact) => observed::sentence(fact),
     }
 }
 

@@ -3,7 +3,8 @@
 use genba_model::{
     AddressPattern, BuildFact, ByteOperation, CallFact, CallKind, ConversionFact, ConversionKind,
     DivisionFact, Estimate, EvidenceSource, Fact, HostOperation, KernelFact, LoadFact, LoopFact,
-    LoopVerdict, MemoryFact, MemoryLevel, ModelCase, PathFact, QuadraticFact, ThreadFact,
+    LoopVerdict, MemoryFact, MemoryLevel, ModelCase, ObservedFact, PathFact, QuadraticFact,
+    ThreadFact,
 };
 
 use super::sentence;
@@ -494,6 +495,14 @@ fn facts_about_threads_and_growth() {
             distance_bytes: 8,
             samples: 1234,
         },
+        ThreadFact::ObservedSharedLine {
+            threads: 4,
+            writers: 4,
+            distance_bytes: 8,
+            lines: 1,
+            accesses: 12_345,
+            bursts: 30,
+        },
         ThreadFact::FixedStore {
             executions: 10_000_000,
         },
@@ -548,4 +557,118 @@ fn facts_about_threads_and_growth() {
     ];
     let facts = threads.map(Fact::from).into_iter();
     insta::assert_snapshot!(lines(facts.chain(growth.map(Fact::from))));
+}
+
+#[test]
+fn facts_about_what_bursts_recorded() {
+    let share = range(0.93, 0.96, 0.98);
+    let facts = [
+        ObservedFact::RepeatedCalls {
+            function: s("fingerprint"),
+            calls: 48_000_000,
+            share,
+            distinct: 24.0,
+            bursts: 30,
+        },
+        ObservedFact::RepeatedLoops {
+            runs: 48_000_000,
+            share,
+            distinct: 24.0,
+            bursts: 30,
+        },
+        ObservedFact::RepeatedSearches {
+            searches: 40_000_000,
+            iterations: 7.9,
+            share,
+            bursts: 30,
+        },
+        ObservedFact::FewSearches {
+            share,
+            distinct: 4.0,
+        },
+        ObservedFact::DeadStores {
+            executions: 1_000_000,
+            share,
+            overwritten_line: Some(7),
+            bursts: 30,
+        },
+        ObservedFact::OverwrittenBuffer {
+            function: s("memset"),
+            bytes: 65_536.0,
+            share,
+            overwritten_line: None,
+            bursts: 30,
+        },
+        ObservedFact::FillTime { share: 0.4 },
+        ObservedFact::RepeatedCopies {
+            share,
+            bytes: 3000.0,
+            previous_function: Some(s("receive")),
+            previous_line: Some(22),
+            bursts: 30,
+        },
+        ObservedFact::CopyChainTime {
+            share: 0.7,
+            places: 4,
+            again: 0.75,
+        },
+        ObservedFact::CopyChainTime {
+            share: 0.7,
+            places: 1,
+            again: 1.0,
+        },
+        ObservedFact::KnownValue {
+            instruction: s("movss xmm1, dword ptr [rsi]"),
+            value: s("0"),
+            share,
+            executions: 1_000_000,
+            bursts: 30,
+        },
+        ObservedFact::KnownArgument {
+            function: s("__divti3"),
+            value: s("1 as its third argument"),
+            share,
+            calls: 1_000_000,
+            bursts: 30,
+        },
+        ObservedFact::NeedlessTime {
+            share: 0.5,
+            cycles: 40.0,
+        },
+        ObservedFact::InvariantChecks {
+            checks: 3,
+            executions: 300_000_000,
+            rare: 0.0001,
+            bursts: 30,
+        },
+        ObservedFact::InvariantChecks {
+            checks: 1,
+            executions: 300_000_000,
+            rare: 0.0,
+            bursts: 30,
+        },
+        ObservedFact::CheckInstructions {
+            checks: 9.0,
+            all: 20.5,
+        },
+        ObservedFact::DiscardedResults {
+            executions: 1_000_000,
+            share,
+            bursts: 30,
+        },
+        ObservedFact::DiscardingTest {
+            executions: 1_000_000,
+            share: 0.95,
+            line: Some(41),
+        },
+        ObservedFact::FieldsApart {
+            fields: 4,
+            bytes: 24,
+            lines: 4.0,
+            packed: 1.2,
+            span: 264,
+        },
+        ObservedFact::UsedOfLines { share, lines: 9000 },
+    ];
+    insta::assert_snapshot!(lines(facts.map(Fact::from)));
 }

@@ -60,6 +60,25 @@ pub(super) fn sentence(fact: &ThreadFact) -> String {
              (by the registers of {} samples)",
             count(u64::from(*samples))
         ),
+        ThreadFact::ObservedSharedLine {
+            threads,
+            writers,
+            distance_bytes,
+            lines,
+            accesses,
+            bursts,
+        } => {
+            let lines = match *lines {
+                1 => "a cache line of 64 bytes is".to_owned(),
+                more => format!("{more} cache lines of 64 bytes are"),
+            };
+            format!(
+                "{lines} used by {threads} threads in turn, of which {writers} write; their bytes \
+                 are {distance_bytes} apart, and none is used by two threads ({} accesses in \
+                 {bursts} bursts)",
+                count(*accesses)
+            )
+        }
         ThreadFact::FixedStore { executions } => format!(
             "the store is executed {} times, at the same address in each iteration",
             count(*executions)

@@ -1,0 +1,301 @@
+//! `dead-store`: memory is written and overwritten before anything reads it.
+//!
+//! **Signature.** Observed: nearly all bytes that a call fills (`memset`, `memcpy`, `strncpy`), or that a
+//! store writes, are overwritten unread, by code of the same function that the first cannot be
+//! bypassed on the way to, so that the first is of no use on any way. A result that the next round of the
+//! same work overwrites is none of these: that nobody read it may lie in the input, or in a
+//! benchmark. Stores of a loop to one place whose next iteration overwrites it count as well. Programs with
+//! several threads are left out: another thread's reads are not seen.
+//!
+//! **Confirmation.** The fill left out.
+//!
+//! **Gain.** The measured time of the fill.
+//!
+//! **Source.** M. Chabbi and J. Mellor-Crummey, "DeadSpy: a tool to pinpoint program inefficiencies", CGO
+//! 2012.
+
+use genba_code::{BlockId, Flow};
+use genba_model::{Cause, CodePoint, Estimate, Fix, ObservedFact};
+use genba_observe::{DeadStore, OverwrittenBuffer};
+
+use crate::candidate::Candidate;
+use crate::constants::counts::SELDOM_EXECUTIONS;
+use crate::constants::gains::MAX_RESIDUAL;
+use crate::constants::observations::{
+    BYTES_OF_UNSEEN_COPY, DEAD_STORES_SAVED, MIN_OVERWRITTEN, MIN_OVERWRITTEN_LOW,
+    MIN_SHARE_OF_REPEATED_WORK,
+};
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::patterns::calls::index_of;
+use crate::patterns::invariance::is_same_each_iteration;
+use crate::patterns::observed_sites::{ObservedSites, is_enough};
+
+/// Finds fills and stores that are overwritten unread.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(sites) = ObservedSites::of(input).filter(|_| input.program.threads <= 1) else {
+        return Vec::new();
+    };
+    let buffers = sites.observed.overwritten_buffers.iter();
+    let mut found: Vec<Candidate> = buffers.filter_map(|one| buffer(&sites, one)).collect();
+    found.extend(stores(&sites));
+    found
+}
+
+fn is_overwritten(share: Estimate) -> bool {
+    share.value >= MIN_OVERWRITTEN && share.low >= MIN_OVERWRITTEN_LOW
+}
+
+fn buffer(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidate> {
+    let (number, at) = sites.users_site(one.at)?;
+    if !is_enough(&one.seen)
+        || !is_overwritten(one.seen.share)
+        || !comes_first(sites, (number, at), one.overwritten_by)
+    {
+        return None;
+    }
+    let target = sites.target((number, at), one.target)?;
+    let share = share_by_bytes(sites, one, target);
+    if share < MIN_SHARE_OF_REPEATED_WORK {
+        return None;
+    }
+    let fix = Fix::DropDeadStores { buffer: true };
+    let mut found = Candidate::new(Cause::DeadStore, Some(number), vec![at], fix);
+    found.share = Some(share);
+    found.residual_fraction = residual(1.0);
+    found.executions = Some(target.count);
+    Some(
+        found
+            .fact(ObservedFact::OverwrittenBuffer {
+                function: target.function.clone(),
+                bytes: one.bytes_per_call,
+                share: one.seen.share,
+                overwritten_line: sites.line(one.overwritten_by),
+                bursts: one.seen.bursts,
+            })
+            .fact(ObservedFact::FillTime { share }),
+    )
+}
+
+/// Share of all time in a function that fills memory which is that of one call: by the bytes of its
+/// callers, as far as they were seen.
+fn share_by_bytes(sites: &ObservedSites<'_>, one: &OverwrittenBuffer, to: &CallTarget) -> f64 {
+    let input = sites.input;
+    let Some(callee) = index_of(input, &to.function, &to.module) else {
+        return 0.0;
+    };
+    let callee = &input.functions[callee];
+    let seen = |address: u64| {
+        let list = sites.observed.overwritten_buffers.iter();
+        let mut same = list.filter(|other| other.target == one.target);
+        same.find(|other| other.at.address == address)
+            .map(|other| other.bytes_per_call)
+    };
+    let (mut mine, mut all) = (0.0, 0.0);
+    for user in &callee.user_callers {
+        let bytes = user.calls * seen(user.address).unwrap_or(BYTES_OF_UNSEEN_COPY);
+        all += bytes;
+        if user.address == one.at.address {
+            mine += bytes;
+        }
+    }
+    match all > 0.0 && mine > 0.0 {
+        true => callee.share.value * mine / all,
+        // Who calls it was not counted: by calls.
+        false => callee.share.value * to.count as f64 / callee.calls.unwrap_or(1).max(1) as f64,
+    }
+}
+
+/// Stores of the same loop, or of the same block outside of loops, are one finding.
+fn stores(sites: &ObservedSites<'_>) -> Vec<Candidate> {
+    let input = sites.input;
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for one in &sites.observed.dead_stores {
+        let Some((number, at)) = sites.users_site(one.at) else {
+            continue;
+        };
+        let function = &input.functions[number];
+        let plain = function.data[at]
+            .memory
+            .iter()
+            .any(|m| m.writes && !m.stack);
+        let in_place = is_overwritten_in_place(sites, (number, at), one.overwritten_by);
+        if !plain
+            || !is_enough(&one.seen)
+            || !is_overwritten(one.seen.share)
+            || !(in_place || comes_first(sites, (number, at), one.overwritten_by))
+        {
+            continue;
+        }
+        let around = function.flow.loop_of_instruction(at);
+        let same = |group: &&mut Group<'_>| {
+            (group.function, group.around, group.in_place) == (number, around, in_place)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.list.push((at, one)),
+            None => groups.push(Group {
+                function: number,
+                around,
+                in_place,
+                list: vec![(at, one)],
+            }),
+        }
+    }
+    groups
+        .iter()
+        .filter_map(|group| of_group(sites, group))
+        .collect()
+}
+
+/// Dead stores of one loop, or of a function outside of loops.
+struct Group<'a> {
+    function: usize,
+    around: Option<u32>,
+    /// Whether the next iteration overwrites them.
+    in_place: bool,
+    list: Vec<(usize, &'a DeadStore)>,
+}
+
+fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
+    let (number, list) = (group.function, &group.list);
+    let function = &sites.input.functions[number];
+    let mut site: Vec<usize> = list.iter().map(|one| one.0).collect();
+    site.sort_unstable();
+    // A loop that does nothing but fill goes as a whole.
+    let fills = group.around.filter(|_| !group.in_place);
+    let whole = fills.filter(|&index| only_stores(function, index, &site));
+    let affected = match whole {
+        Some(index) => function.loop_instructions(index),
+        None => site.clone(),
+    };
+    let share = function.heat_of(affected.iter().copied());
+    if share < MIN_SHARE_OF_REPEATED_WORK {
+        return None;
+    }
+    let hottest = list.iter().max_by(|a, b| {
+        let heat = |one: &&(usize, &DeadStore)| function.heat[one.0];
+        heat(a).total_cmp(&heat(b))
+    })?;
+    let fix = Fix::DropDeadStores {
+        buffer: whole.is_some(),
+    };
+    let mut found = Candidate::new(Cause::DeadStore, Some(number), site, fix);
+    found.affected = affected;
+    found.residual_fraction = residual(hottest.1.seen.share.value);
+    let executions = list.iter().map(|one| function.counts[one.0]).sum();
+    found.executions = Some(executions);
+    Some(found.fact(ObservedFact::DeadStores {
+        executions,
+        share: hottest.1.seen.share,
+        overwritten_line: sites.line(hottest.1.overwritten_by),
+        bursts: hottest.1.seen.bursts,
+    }))
+}
+
+fn residual(dead: f64) -> Estimate {
+    let (value, low, high) = DEAD_STORES_SAVED;
+    Estimate {
+        value: 1.0 - dead * value,
+        low: 1.0 - dead * high,
+        high: (1.0 - dead * low).min(MAX_RESIDUAL),
+    }
+}
+
+/// Whether the way to what overwrites always leads through a place: it is in the same function, or in one that this
+/// calls behind it.
+fn comes_first(sites: &ObservedSites<'_>, place: (usize, usize), killer: CodePoint) -> bool {
+    let Some((other, there)) = sites.site(killer) else {
+        return false;
+    };
+    let function = &sites.input.functions[place.0];
+    if other == place.0 {
+        return leads_through(function, place.1, there);
+    }
+    let calls = function.call_sites.iter().filter(|site| {
+        site.targets
+            .iter()
+            .any(|target| index_of(sites.input, &target.function, &target.module) == Some(other))
+    });
+    let mut calls = calls.peekable();
+    calls.peek().is_some() && calls.all(|site| leads_through(function, place.1, site.at))
+}
+
+/// Whether each executed way from the function's entry to `then` leads through `first`.
+fn leads_through(function: &FunctionInput, first: usize, then: usize) -> bool {
+    let (Some(without), Some(goal)) = (function.flow.block_of(first), function.flow.block_of(then))
+    else {
+        return false;
+    };
+    if without == goal {
+        return first < then;
+    }
+    let blocks = function.flow.blocks();
+    let Some(entry) = function.flow.block_of(0) else {
+        return false;
+    };
+    let mut met = vec![false; blocks.len()];
+    let mut work = vec![entry];
+    while let Some(block) = work.pop() {
+        if block == without || std::mem::replace(&mut met[block as usize], true) {
+            continue;
+        }
+        if block == goal {
+            return false;
+        }
+        let last = blocks[block as usize].instructions.end as usize - 1;
+        let next = blocks[block as usize].successors.iter().copied();
+        work.extend(next.filter(|&next| is_executed(function, last, next)));
+    }
+    true
+}
+
+/// Whether control went from the end of a block to another block often enough to matter.
+fn is_executed(function: &FunctionInput, last: usize, next: BlockId) -> bool {
+    let head = function.flow.blocks()[next as usize].instructions.start as usize;
+    if function.counts[head] == 0 {
+        return false;
+    }
+    let (Flow::CondJump(target), Some(taken)) = (
+        function.code[last].flow,
+        function.taken.get(last).copied().flatten(),
+    ) else {
+        return true;
+    };
+    let times = match function.code[head].address == target {
+        true => taken,
+        false => function.counts[last].saturating_sub(taken),
+    };
+    times as f64 > SELDOM_EXECUTIONS * function.counts[last] as f64
+}
+
+/// Whether a store of a loop writes to one place, which the next iteration overwrites.
+fn is_overwritten_in_place(
+    sites: &ObservedSites<'_>,
+    (number, at): (usize, usize),
+    killer: CodePoint,
+) -> bool {
+    let function = &sites.input.functions[number];
+    let Some(around) = function.flow.loop_of_instruction(at) else {
+        return false;
+    };
+    let inside = sites.site(killer).is_some_and(|(other, there)| {
+        other == number && function.loops_around(there).any(|index| index == around)
+    });
+    inside
+        && function.values.addresses(at).iter().all(|address| {
+            address.is_some_and(|address| {
+                let same = |value| is_same_each_iteration(function, around, value);
+                same(address.base) && address.index.is_none_or(|(value, _)| same(value))
+            })
+        })
+}
+
+/// Whether a loop calls nothing and all that it stores is dead.
+fn only_stores(function: &FunctionInput, index: u32, dead: &[usize]) -> bool {
+    (function.loop_instructions(index).into_iter())
+        .filter(|&at| function.counts[at] > 0)
+        .all(|at| {
+            let data = &function.data[at];
+            data.opaque.is_none() && (!data.stores() || dead.contains(&at)) && !data.loads()
+        })
+}

@@ -1,0 +1,426 @@
+//! `discarded-work`: a result is computed before a test that mostly discards it.
+//!
+//! **Signature.** Observed: most results of calls or of computations are stored and overwritten by those of the
+//! next round unread; some are read, so that they are wanted now and then. For stores of the user's own
+//! there is a test behind them whose outcome comes as often as they are discarded; a library function that
+//! writes text for its caller needs none, since its caller does not read it.
+//!
+//! **Confirmation.** The test before the work.
+//!
+//! **Gain.** The measured time of the discarded calls and computations, but for what the test itself needs.
+//!
+//! **Source.** R. Bodik and R. Gupta, "Partial dead code elimination using slicing transformations", PLDI
+//! 1997; J. A. Butts and G. Sohi, "Dynamic dead-instruction detection and elimination", ASPLOS 2002.
+
+use genba_code::Flow;
+use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
+use genba_observe::{DeadStore, OverwrittenBuffer};
+
+use crate::candidate::Candidate;
+use crate::constants::gains::MAX_RESIDUAL;
+use crate::constants::observations::{
+    DISCARDED_WORK_SAVED, MAX_DISCARDED, MIN_DISCARDED, MIN_SHARE_OF_REPEATED_WORK,
+    SAME_SHARE_TOLERANCE, WORK_BEFORE_TEST_SAVED,
+};
+use crate::gain::saved_time::SavedTime;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::runtime_services::{is_copy_function, plain};
+use crate::input::value_uses::Uses;
+use crate::input::values::{Origin, Value};
+use crate::patterns::calls::cycles_of_all;
+use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
+
+/// Finds work whose result is mostly overwritten unread.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(sites) = ObservedSites::of(input).filter(|_| input.program.threads <= 1) else {
+        return Vec::new();
+    };
+    let buffers = sites.observed.overwritten_buffers.iter();
+    let mut found: Vec<Candidate> = buffers.filter_map(|one| text(&sites, one)).collect();
+    for number in 0..input.functions.len() {
+        found.extend(results(&sites, number));
+        found.extend(of_callees(&sites, number));
+    }
+    found
+}
+
+fn is_discarded(share: Estimate) -> bool {
+    share.low >= MIN_DISCARDED && share.value <= MAX_DISCARDED
+}
+
+fn residual(discarded: Estimate) -> Estimate {
+    let (value, low, high) = DISCARDED_WORK_SAVED;
+    Estimate {
+        value: 1.0 - discarded.value * value,
+        low: 1.0 - discarded.high * high,
+        high: (1.0 - discarded.low * low).min(MAX_RESIDUAL),
+    }
+}
+
+/// A library function that writes into its caller's buffer, which the next call overwrites.
+fn text(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidate> {
+    let (number, at) = sites.users_site(one.at)?;
+    let target = sites.target((number, at), one.target)?;
+    let name = plain(&target.function);
+    // What fills memory computes nothing.
+    let fills = is_copy_function(name) || name.starts_with("memset") || name.starts_with("str");
+    let by_itself = sites.site(one.overwritten_by) == Some((number, at));
+    if fills || !by_itself || !is_enough(&one.seen) || !is_discarded(one.seen.share) {
+        return None;
+    }
+    let share = share_of_target(sites.input, number, target);
+    if share < MIN_SHARE_OF_REPEATED_WORK {
+        return None;
+    }
+    let mut found = Candidate::new(
+        Cause::DiscardedWork,
+        Some(number),
+        vec![at],
+        Fix::TestBeforeWork,
+    );
+    found.share = Some(share);
+    found.residual_fraction = residual(one.seen.share);
+    found.executions = Some(target.count);
+    Some(
+        found
+            .fact(ObservedFact::OverwrittenBuffer {
+                function: target.function.clone(),
+                bytes: one.bytes_per_call,
+                share: one.seen.share,
+                overwritten_line: sites.line(one.overwritten_by),
+                bursts: one.seen.bursts,
+            })
+            .fact(ObservedFact::FillTime { share }),
+    )
+}
+
+/// A test behind the stores that discards as often as they are.
+struct Test {
+    at: usize,
+    discards: f64,
+}
+
+/// Results of a function that are stored before a test and mostly discarded: one candidate for
+/// each test.
+fn results(sites: &ObservedSites<'_>, number: usize) -> Vec<Candidate> {
+    let function = &sites.input.functions[number];
+    if !function.own || !function.has_lines() || function.counts.len() != function.code.len() {
+        return Vec::new();
+    }
+    let mut groups: Vec<(Test, Vec<(usize, &DeadStore)>)> = Vec::new();
+    for one in &sites.observed.dead_stores {
+        let Some((_, at)) = sites.site(one.at).filter(|site| site.0 == number) else {
+            continue;
+        };
+        let plain = function.data[at]
+            .memory
+            .iter()
+            .any(|m| m.writes && !m.stack);
+        let here = sites
+            .site(one.overwritten_by)
+            .is_some_and(|site| site.0 == number);
+        if !plain || !here || !is_enough(&one.seen) || !is_discarded(one.seen.share) {
+            continue;
+        }
+        let Some(test) = test_behind(function, at, function.counts[at], one.seen.share.value)
+        else {
+            continue;
+        };
+        match groups.iter_mut().find(|group| group.0.at == test.at) {
+            Some(group) => group.1.push((at, one)),
+            None => groups.push((test, vec![(at, one)])),
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let uses = Uses::of(function);
+    (groups.iter())
+        .filter_map(|(test, stores)| of_test(sites, number, &uses, test, stores))
+        .collect()
+}
+
+fn of_test(
+    sites: &ObservedSites<'_>,
+    number: usize,
+    uses: &Uses,
+    test: &Test,
+    stores: &[(usize, &DeadStore)],
+) -> Option<Candidate> {
+    let function = &sites.input.functions[number];
+    let discarded: Vec<usize> = stores.iter().map(|one| one.0).collect();
+    let mut calls: Vec<usize> = (discarded.iter())
+        .filter_map(|&at| call_behind(function, at))
+        .collect();
+    calls.sort_unstable();
+    calls.dedup();
+    let work = feeding_only(function, uses, &discarded);
+    let of_calls: f64 = (function.call_sites.iter())
+        .filter(|site| calls.contains(&site.at))
+        .flat_map(|site| &site.targets)
+        .map(|target| share_of_target(sites.input, number, target))
+        .sum();
+    let share = (of_calls + function.heat_of(work.iter().copied())).min(1.0);
+    if share < MIN_SHARE_OF_REPEATED_WORK {
+        return None;
+    }
+    let before = work_before(sites.input, number, test.at);
+    let first = stores
+        .iter()
+        .map(|one| one.1)
+        .max_by_key(|one| one.seen.executions)?;
+    let mut site = vec![test.at];
+    site.extend(calls);
+    let mut found = Candidate::new(
+        Cause::DiscardedWork,
+        Some(number),
+        site,
+        Fix::TestBeforeWork,
+    );
+    found.affected = work;
+    let (discarded_share, left) = (first.seen.share, residual(first.seen.share));
+    let (value, low, high) = WORK_BEFORE_TEST_SAVED;
+    let other = (
+        discarded_share.value * value,
+        discarded_share.low * low,
+        discarded_share.high * high,
+    );
+    found.saves(&[
+        SavedTime::of(share, (1.0 - left.value, 1.0 - left.high, 1.0 - left.low)),
+        SavedTime::of((before - share).max(0.0), other),
+    ]);
+    found.executions = Some(function.counts[test.at]);
+    let executions = discarded.iter().map(|&at| function.counts[at]).sum();
+    Some(
+        found
+            .fact(ObservedFact::DiscardedResults {
+                executions,
+                share: first.seen.share,
+                bursts: first.seen.bursts,
+            })
+            .fact(ObservedFact::DiscardingTest {
+                executions: function.counts[test.at],
+                share: test.discards,
+                line: function.places[test.at].line,
+            })
+            .fact(ObservedFact::FillTime { share }),
+    )
+}
+
+/// Share of all time in what is done each time before a test, in the innermost loop around it: calls
+/// with all that they call, and instructions.
+fn work_before(input: &AnalysisInput, number: usize, test: usize) -> f64 {
+    let function = &input.functions[number];
+    let Some(there) = function.flow.block_of(test) else {
+        return 0.0;
+    };
+    let times = function.counts[test] as f64;
+    let each_time = |at: &usize| {
+        let count = function.counts[*at] as f64;
+        let before = function.flow.block_of(*at).is_some_and(|block| {
+            block == there && *at < test || function.flow.dominates(block, there)
+        });
+        before && (count - times).abs() <= SAME_SHARE_TOLERANCE * times
+    };
+    let members = match function.flow.loop_of_instruction(test) {
+        Some(index) => function.loop_instructions(index),
+        None => (0..function.code.len()).collect(),
+    };
+    let all: Vec<usize> = members.into_iter().filter(each_time).collect();
+    let of_calls: f64 = (function.call_sites.iter())
+        .filter(|site| all.binary_search(&site.at).is_ok())
+        .flat_map(|site| &site.targets)
+        .map(|target| share_of_target(input, number, target))
+        .sum();
+    (of_calls + function.heat_of(all)).min(1.0)
+}
+
+/// The first branch behind a store, on all ways from it, that goes one way as often as the store is dead.
+fn test_behind(function: &FunctionInput, store: usize, times: u64, dead: f64) -> Option<Test> {
+    let block = function.flow.block_of(store)?;
+    let tests = (0..function.code.len()).filter_map(|at| {
+        let Flow::CondJump(_) = function.code[at].flow else {
+            return None;
+        };
+        let there = function.flow.block_of(at)?;
+        let behind = if there == block {
+            at > store
+        } else {
+            function.flow.dominates(block, there)
+        };
+        let all = function.counts[at] as f64;
+        let taken = function.taken.get(at).copied().flatten()? as f64 / all.max(1.0);
+        let discards = taken.max(1.0 - taken);
+        let as_often = all >= (1.0 - SAME_SHARE_TOLERANCE) * times as f64;
+        let fits = (discards - dead).abs() <= SAME_SHARE_TOLERANCE && discards <= MAX_DISCARDED;
+        (behind && as_often && fits).then_some(Test { at, discards })
+    });
+    tests.min_by_key(|test| test.at.abs_diff(store))
+}
+
+/// Results that a function writes for its caller, whose test behind the call mostly discards them.
+fn of_callees(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {
+    let input = sites.input;
+    let callee = &input.functions[number];
+    let stores: Vec<(usize, &DeadStore)> = (sites.observed.dead_stores.iter())
+        .filter_map(|one| {
+            let (_, at) = sites.site(one.at).filter(|site| site.0 == number)?;
+            let memory = &callee.data[at].memory;
+            let frame = Some(genba_code::STACK_POINTER);
+            // What is in its own frame is not for the caller.
+            let result = memory
+                .iter()
+                .any(|m| m.writes && !m.stack && m.base != frame);
+            let here = sites
+                .site(one.overwritten_by)
+                .is_some_and(|site| site.0 == number);
+            let fits = result && here && is_enough(&one.seen) && is_discarded(one.seen.share);
+            fits.then_some((at, one))
+        })
+        .collect();
+    if !callee.own || stores.len() < MIN_RESULTS {
+        return None;
+    }
+    let first = stores
+        .iter()
+        .map(|one| one.1)
+        .max_by_key(|one| one.seen.executions)?;
+    let all = calls_of(callee);
+    let (caller, site, target) = input
+        .functions
+        .iter()
+        .enumerate()
+        .find_map(|(caller, one)| {
+            let known = one.own && one.has_lines() && one.counts.len() == one.code.len();
+            let sites = one.call_sites.iter().filter(|_| known && caller != number);
+            let mut targets = sites.flat_map(|site| site.targets.iter().map(move |to| (site, to)));
+            targets
+                .find(|(_, to)| {
+                    let same = to.function == callee.function && to.module == callee.module;
+                    same && to.count as f64 >= (1.0 - SAME_SHARE_TOLERANCE) * all as f64
+                })
+                .map(|(site, to)| (caller, site.at, to))
+        })?;
+    let function = &input.functions[caller];
+    let test = test_behind(function, site, target.count, first.seen.share.value)?;
+    let share = share_of_target(input, caller, target);
+    if share < MIN_SHARE_OF_REPEATED_WORK {
+        return None;
+    }
+    let places = vec![test.at, site];
+    let mut found = Candidate::new(
+        Cause::DiscardedWork,
+        Some(caller),
+        places,
+        Fix::TestBeforeWork,
+    );
+    found.share = Some(share);
+    found.residual_fraction = residual(first.seen.share);
+    found.executions = Some(target.count);
+    Some(
+        found
+            .fact(ObservedFact::DiscardedResults {
+                executions: stores.iter().map(|one| callee.counts[one.0]).sum(),
+                share: first.seen.share,
+                bursts: first.seen.bursts,
+            })
+            .fact(ObservedFact::DiscardingTest {
+                executions: function.counts[test.at],
+                share: test.discards,
+                line: function.places[test.at].line,
+            })
+            .fact(CallFact::Time {
+                function: Some(target.function.clone()),
+                share,
+                cycles: share * cycles_of_all(input)? / target.count.max(1) as f64,
+            }),
+    )
+}
+
+/// Stores of a function for its caller that are discarded together: one may be a counter.
+const MIN_RESULTS: usize = 2;
+
+fn calls_of(function: &FunctionInput) -> u64 {
+    function.calls.unwrap_or(0).max(1)
+}
+
+/// The call whose result a store keeps: directly, or loaded from the frame where the callee put it.
+fn call_behind(function: &FunctionInput, store: usize) -> Option<usize> {
+    let data = &function.data[store];
+    let reads = function.values.reads(store).iter();
+    let stored = reads
+        .filter(|one| data.data_reads >> one.0 & 1 == 1)
+        .map(|one| one.1);
+    stored
+        .filter_map(|value| call_of(function, value, MAX_MOVES_FOLLOWED))
+        .next()
+}
+
+/// Moves and conversions that are followed from a store to the call that made its value.
+const MAX_MOVES_FOLLOWED: u32 = 4;
+
+fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<usize> {
+    let depth = depth.checked_sub(1)?;
+    let Origin::Instruction(at) = function.values.origin(value) else {
+        return None;
+    };
+    let at = at as usize;
+    let code = &function.code[at];
+    if matches!(code.flow, Flow::Call(_) | Flow::IndirectCall) {
+        return Some(at);
+    }
+    let of_frame = function.data[at]
+        .memory
+        .iter()
+        .any(|one| one.reads && one.base == Some(genba_code::STACK_POINTER));
+    if of_frame {
+        let block = function.flow.block_of(at)?;
+        return (0..at).rev().find(|&before| {
+            let call = matches!(
+                function.code[before].flow,
+                Flow::Call(_) | Flow::IndirectCall
+            );
+            let there = function.flow.block_of(before);
+            call && there
+                .is_some_and(|there| there == block || function.flow.dominates(there, block))
+        });
+    }
+    let data = &function.data[at];
+    let mut reads = function.values.reads(at).iter();
+    reads
+        .by_ref()
+        .filter(|one| data.data_reads >> one.0 & 1 == 1)
+        .find_map(|one| call_of(function, one.1, depth))
+}
+
+/// Instructions whose results only go into these stores, and the stores.
+fn feeding_only(function: &FunctionInput, uses: &Uses, stores: &[usize]) -> Vec<usize> {
+    let mut found = stores.to_vec();
+    let mut next = 0;
+    while let Some(&reader) = found.get(next) {
+        next += 1;
+        for &(_, value) in function.values.reads(reader) {
+            let Origin::Instruction(maker) = function.values.origin(value) else {
+                continue;
+            };
+            let maker = maker as usize;
+            let data = &function.data[maker];
+            if found.contains(&maker) || data.opaque.is_some() || data.stores() {
+                continue;
+            }
+            let results = function.values.writes(maker).iter();
+            let only = results
+                .flat_map(|one| uses.readers(one.1))
+                .all(|reader| found.contains(&reader));
+            if only && found.len() < MAX_WORK {
+                found.push(maker);
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Instructions of discarded work that are followed.
+const MAX_WORK: usize = 256;

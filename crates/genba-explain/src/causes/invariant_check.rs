@@ -1,0 +1,499 @@
+//! `invariant-check`: hot code tests each time what does not change there.
+//!
+//! **Signature.** Branches that go one way in all but few executions (counted), in an innermost loop or in a
+//! short function that is called often. Their conditions are made of constants, of values that the
+//! loop does not change, of memory at fixed places (observed: the loads are at the same address as the time
+//! before; compilers load and test it again because a store in between might change it), or they
+//! compare the loop's counter with such values. Together the checks are a good part of the
+//! instructions, and the loop does not wait for a chain of its own, beside which they would run for nothing. The
+//! bound of a search is none of these: without it the search would not end.
+//!
+//! **Confirmation.** The checks before the loop.
+//!
+//! **Gain.** The checks' part of the instructions, of the measured time.
+//!
+//! **Source.** R. Gupta, "Optimizing array bound checks using flow analysis", ACM LOPLAS 2, 1993 (checks
+//! that hold for a whole loop); F. Allen and J. Cocke, "A catalogue of optimizing transformations",
+//! 1972 (loop unswitching).
+
+use std::collections::HashMap;
+
+use genba_code::{Flow, Opaque};
+use genba_model::{Cause, CodePoint, Estimate, Fix, LoopFact, ObservedFact, PathFact};
+
+use crate::candidate::Candidate;
+use crate::causes::loop_invariant_call::entries;
+use crate::constants::counts::{MAX_INSTRUCTIONS_OF_HOT_PATH, MIN_CALLS_IN_HOT_CODE};
+use crate::constants::gains::MAX_RESIDUAL;
+use crate::constants::observations::{
+    CHECKS_SAVED, MAX_CYCLES_OF_CHAIN, MAX_RARE_OUTCOME_OF_CHECK, MIN_BURSTS, MIN_CHECKS,
+    MIN_PART_OF_CHECKS, MIN_RESIDUAL_OF_CHECKS, MIN_SAME_ADDRESS, MIN_SEEN,
+    MIN_SHARE_OF_REPEATED_WORK, MOST_INSTRUCTIONS_OF_CHECK,
+};
+use crate::constants::registers::FLAGS;
+use crate::constants::time_shares::MOST_OF_IT;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::value_uses::Uses;
+use crate::input::values::{CONSTANT, Origin, Value};
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::observed_sites::ObservedSites;
+use genba_loop_model::Change;
+
+/// Finds loops, and functions that are called often, that test the same each time with the same
+/// outcome.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(sites) = ObservedSites::of(input) else {
+        return Vec::new();
+    };
+    let fixed = fixed_loads(&sites);
+    let loops = hot_loops(input, MIN_SHARE_OF_REPEATED_WORK);
+    let loops = loops
+        .iter()
+        .filter(|one| one.input.own && one.input.has_lines() && !waits_for_chain(input, one));
+    let mut found: Vec<Candidate> = loops
+        .filter_map(|one| {
+            let unit = Unit::of_loop(one, &fixed);
+            let found = unit.candidate(one.share)?;
+            Some(found.fact(LoopFact::Time {
+                share: Some(one.share),
+                iterations: one.cost.iterations,
+                cycles: one.cycles.value,
+                trip_count: one.trips,
+            }))
+        })
+        .collect();
+    for number in 0..input.functions.len() {
+        let unit = Unit::of_function(input, number, &fixed);
+        found.extend(unit.and_then(|unit| {
+            let share = unit.function.share.value;
+            Some(
+                unit.candidate(share)?
+                    .fact(PathFact::FunctionTime { share }),
+            )
+        }));
+    }
+    found
+}
+
+/// Loads that are at the same address as the time before, with the bursts that saw them.
+fn fixed_loads(sites: &ObservedSites<'_>) -> HashMap<(usize, usize), u32> {
+    let observed = sites.observed;
+    // The same value from the same address is the same address; of others the steps say so.
+    let same: HashMap<CodePoint, f64> = (observed.same_loads.iter())
+        .filter(|one| one.seen.executions >= MIN_SEEN)
+        .map(|one| (one.at, one.seen.share.value))
+        .collect();
+    let mut found = HashMap::new();
+    for one in &observed.loads {
+        let seen = &one.l1_missed;
+        let still = one
+            .stride
+            .is_some_and(|stride| stride.bytes == 0 && stride.share >= MIN_SAME_ADDRESS);
+        let again = same
+            .get(&one.at)
+            .is_some_and(|&share| share >= MIN_SAME_ADDRESS);
+        if seen.executions < MIN_SEEN || seen.bursts < MIN_BURSTS || !(still || again) {
+            continue;
+        }
+        if let Some(site) = sites.users_site(one.at) {
+            found.insert(site, seen.bursts);
+        }
+    }
+    found
+}
+
+/// Code that is executed again and again: a loop's iteration, or a call of a function.
+struct Unit<'a> {
+    number: usize,
+    function: &'a FunctionInput,
+    /// Index of the loop; `None` for a function.
+    around: Option<u32>,
+    members: Vec<usize>,
+    times: u64,
+    entries: u64,
+    fixed: &'a HashMap<(usize, usize), u32>,
+    uses: Uses,
+}
+
+/// A branch that goes one way, with the instructions that only serve it.
+struct Check {
+    branch: usize,
+    instructions: Vec<usize>,
+    rare: f64,
+    /// Whether it compares the loop's counter, and leaves the loop.
+    bounds: bool,
+}
+
+/// What a condition is made of, what changes most last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Operand {
+    Constant,
+    Invariant,
+    Fixed,
+    Counter,
+    Other,
+}
+
+impl<'a> Unit<'a> {
+    fn of_loop(one: &HotLoop<'a>, fixed: &'a HashMap<(usize, usize), u32>) -> Self {
+        Self {
+            number: one.function,
+            function: one.input,
+            around: Some(one.index),
+            members: one.members.clone(),
+            times: one.cost.iterations,
+            entries: entries(one.input, one.index).unwrap_or(0),
+            fixed,
+            uses: Uses::of(one.input),
+        }
+    }
+
+    /// A short function without loops that is called often and calls nothing on its usual path.
+    fn of_function(
+        input: &'a AnalysisInput,
+        number: usize,
+        fixed: &'a HashMap<(usize, usize), u32>,
+    ) -> Option<Self> {
+        let function = &input.functions[number];
+        let calls = function.calls?;
+        let known = function.own && function.has_lines() && function.counted;
+        if !known
+            || function.counts.len() != function.code.len()
+            || calls < MIN_CALLS_IN_HOT_CODE
+            || function.share.value < MIN_SHARE_OF_REPEATED_WORK
+        {
+            return None;
+        }
+        let members: Vec<usize> = (0..function.code.len())
+            .filter(|&at| function.counts[at] > 0)
+            .collect();
+        let usual = |at: &&usize| function.counts[**at] as f64 >= MOST_OF_IT * calls as f64;
+        let executed: f64 = members.iter().map(|&at| function.counts[at] as f64).sum();
+        let plain = members.iter().filter(usual).all(|&at| {
+            matches!(function.data[at].opaque, None | Some(Opaque::Exit))
+                && function.flow.loop_of_instruction(at).is_none()
+        });
+        let short = executed <= MAX_INSTRUCTIONS_OF_HOT_PATH * calls as f64;
+        (plain && short).then(|| Self {
+            number,
+            function,
+            around: None,
+            members,
+            times: calls,
+            entries: 0,
+            fixed,
+            uses: Uses::of(function),
+        })
+    }
+
+    fn per_time(&self, at: usize) -> f64 {
+        self.function.counts[at] as f64 / self.times.max(1) as f64
+    }
+
+    fn candidate(&self, share: f64) -> Option<Candidate> {
+        let mut checks: Vec<Check> = self
+            .members
+            .iter()
+            .filter_map(|&at| self.check(at))
+            .collect();
+        // A search ends where it finds something, or at its bound.
+        if !self.ends_at_bound() {
+            checks.retain(|one| !one.bounds);
+        }
+        let mut serving: Vec<usize> = checks
+            .iter()
+            .flat_map(|one| one.instructions.clone())
+            .collect();
+        serving.sort_unstable();
+        serving.dedup();
+        let executed = |list: &[usize]| list.iter().map(|&at| self.per_time(at)).sum::<f64>();
+        let (of_checks, all) = (executed(&serving), executed(&self.members));
+        let part = of_checks / all.max(1.0);
+        if part < MIN_PART_OF_CHECKS || checks.len() < MIN_CHECKS {
+            return None;
+        }
+        let seen = serving
+            .iter()
+            .filter_map(|&at| self.fixed.get(&(self.number, at)));
+        let bursts = seen.min().copied().unwrap_or(0);
+        let mut site: Vec<usize> = checks.iter().map(|one| one.branch).collect();
+        site.sort_unstable();
+        let executions: u64 = site.iter().map(|&at| self.function.counts[at]).sum();
+        let rare = checks.iter().map(|one| one.rare).sum::<f64>() / executions.max(1) as f64;
+        let mut found = Candidate::new(
+            Cause::InvariantCheck,
+            Some(self.number),
+            site,
+            Fix::CheckOnce,
+        );
+        found.affected.clone_from(&self.members);
+        found.share = Some(share);
+        let (value, low, high) = CHECKS_SAVED;
+        found.residual_fraction = Estimate {
+            value: 1.0 - value * part,
+            low: (1.0 - high * part).max(MIN_RESIDUAL_OF_CHECKS),
+            high: (1.0 - low * part).min(MAX_RESIDUAL),
+        };
+        found.executions = Some(self.times);
+        Some(
+            found
+                .fact(ObservedFact::InvariantChecks {
+                    checks: checks.len(),
+                    executions,
+                    rare,
+                    bursts,
+                })
+                .fact(ObservedFact::CheckInstructions {
+                    checks: of_checks,
+                    all,
+                }),
+        )
+    }
+
+    fn check(&self, at: usize) -> Option<Check> {
+        let function = self.function;
+        let Flow::CondJump(_) = function.code[at].flow else {
+            return None;
+        };
+        let all = function.counts[at] as f64;
+        let taken = function.taken.get(at).copied().flatten()? as f64;
+        let rare = taken.min(all - taken);
+        let seldom = self.per_time(at) < MOST_OF_IT;
+        if seldom || rare > MAX_RARE_OUTCOME_OF_CHECK * all || self.is_end(at, rare) {
+            return None;
+        }
+        let reads = function.values.reads(at).iter();
+        let mut flags = reads
+            .filter(|one| one.0 >= FLAGS)
+            .map(|one| function.values.origin(one.1));
+        let Some(Origin::Instruction(compare)) = flags.next() else {
+            return None;
+        };
+        let compare = compare as usize;
+        if self.members.binary_search(&compare).is_err() {
+            return None;
+        }
+        let kind = self.operand_of(compare, MAX_DEPTH);
+        if kind == Operand::Other || kind == Operand::Constant {
+            return None;
+        }
+        let mut instructions = vec![at, compare];
+        self.add_makers(compare, &mut instructions);
+        // Of a function only what it loads is known to be fixed.
+        let loads = |at: &usize| self.fixed.contains_key(&(self.number, *at));
+        if self.around.is_none() && !instructions.iter().any(loads) {
+            return None;
+        }
+        Some(Check {
+            branch: at,
+            instructions,
+            rare,
+            bounds: kind == Operand::Counter && self.leaves(at),
+        })
+    }
+
+    /// What an instruction's result is made of.
+    fn operand_of(&self, at: usize, depth: u32) -> Operand {
+        let data = &self.function.data[at];
+        let Some(depth) = depth.checked_sub(1) else {
+            return Operand::Other;
+        };
+        if data.opaque.is_some() || data.stores() && !data.memory.iter().all(|one| one.reads) {
+            return Operand::Other;
+        }
+        let memory = match (data.loads(), self.fixed.contains_key(&(self.number, at))) {
+            (false, _) => Operand::Constant,
+            (true, true) => Operand::Fixed,
+            (true, false) => return Operand::Other,
+        };
+        let reads = self.function.values.reads(at).iter();
+        let kinds = reads
+            .filter(|one| data.data_reads >> one.0 & 1 == 1 && one.0 < FLAGS)
+            .map(|one| self.operand(one.1, depth));
+        kinds.fold(memory, Ord::max)
+    }
+
+    fn operand(&self, value: Value, depth: u32) -> Operand {
+        let values = &self.function.values;
+        if value.number == CONSTANT {
+            return Operand::Constant;
+        }
+        if let Some(index) = self.around {
+            if values.is_invariant(value, &self.function.flow, index) {
+                return Operand::Invariant;
+            }
+            let head = self.function.flow.loops()[index as usize].head;
+            if values.origin(value) == Origin::Join(head) {
+                return self.carried(value, index);
+            }
+        }
+        match values.origin(value) {
+            Origin::Instruction(at) => self.operand_of(at as usize, depth),
+            // An argument of a function that is called often is its caller's counter.
+            Origin::Entry if self.around.is_none() => Operand::Counter,
+            _ => Operand::Other,
+        }
+    }
+
+    /// What a value is that the loop's head has from the iteration before.
+    fn carried(&self, value: Value, index: u32) -> Operand {
+        let values = &self.function.values;
+        let flow = &self.function.flow;
+        let value = Value { offset: 0, ..value };
+        let mut changes = (values.met(value).iter())
+            .filter(|&&one| one != value && !values.is_invariant(one, flow, index))
+            .peekable();
+        if changes.peek().is_none() {
+            return Operand::Invariant;
+        }
+        let steps = |one: &Value| one.number == value.number || self.is_step_of(*one, value, index);
+        match changes.all(steps) {
+            true => Operand::Counter,
+            false => Operand::Other,
+        }
+    }
+
+    /// Whether a value is another one plus what the loop does not change, as counters of 32 bits are.
+    fn is_step_of(&self, value: Value, counter: Value, index: u32) -> bool {
+        let values = &self.function.values;
+        let Origin::Instruction(at) = values.origin(value) else {
+            return false;
+        };
+        let at = at as usize;
+        let mnemonic = self.function.code[at].mnemonic;
+        let adds = matches!(mnemonic, "add" | "sub" | "inc" | "dec" | "lea");
+        let mut reads = values
+            .reads(at)
+            .iter()
+            .filter(|one| one.0 < FLAGS)
+            .peekable();
+        adds && !self.function.data[at].loads()
+            && reads.peek().is_some()
+            && reads.all(|one| {
+                one.1.number == counter.number
+                    || values.is_invariant(one.1, &self.function.flow, index)
+            })
+    }
+
+    /// Instructions that only make what a comparison compares.
+    fn add_makers(&self, compare: usize, found: &mut Vec<usize>) {
+        let values = &self.function.values;
+        let mut work = vec![compare];
+        while let Some(reader) = work.pop() {
+            for &(location, value) in values.reads(reader) {
+                let data = &self.function.data[reader];
+                let Origin::Instruction(maker) = values.origin(value) else {
+                    continue;
+                };
+                let maker = maker as usize;
+                let here = self.members.binary_search(&maker).is_ok() && !found.contains(&maker);
+                if data.data_reads >> location & 1 == 0 || location >= FLAGS || !here {
+                    continue;
+                }
+                let results = values.writes(maker).iter().filter(|one| one.0 < FLAGS);
+                let only = results
+                    .flat_map(|one| self.uses.readers(one.1))
+                    .all(|reader| found.contains(&reader));
+                if only && found.len() < MOST_INSTRUCTIONS_OF_CHECK {
+                    found.push(maker);
+                    work.push(maker);
+                }
+            }
+        }
+    }
+
+    /// Whether a branch may leave the loop.
+    fn leaves(&self, at: usize) -> bool {
+        let function = self.function;
+        let Flow::CondJump(target) = function.code[at].flow else {
+            return false;
+        };
+        let inside = |at: usize| self.members.binary_search(&at).is_ok();
+        let target = function
+            .code
+            .binary_search_by_key(&target, |code| code.address);
+        !target.is_ok_and(inside) || !inside(at + 1)
+    }
+
+    /// Whether a branch ends the loop in most of its runs.
+    fn is_end(&self, at: usize, rare: f64) -> bool {
+        self.entries > 0 && rare >= MOST_OF_IT * self.entries as f64 && self.leaves(at)
+    }
+
+    /// Whether most runs of the loop end where its counter reaches a bound.
+    fn ends_at_bound(&self) -> bool {
+        let function = self.function;
+        self.members.iter().any(|&at| {
+            let Flow::CondJump(_) = function.code[at].flow else {
+                return false;
+            };
+            let all = function.counts[at] as f64;
+            let taken = function.taken.get(at).copied().flatten().unwrap_or(0) as f64;
+            let reads = function.values.reads(at).iter();
+            let mut flags = reads.filter(|one| one.0 >= FLAGS);
+            let compare = flags.find_map(|one| match function.values.origin(one.1) {
+                Origin::Instruction(compare) => Some(compare as usize),
+                _ => None,
+            });
+            self.is_end(at, taken.min(all - taken))
+                && compare.is_some_and(|one| self.operand_of(one, MAX_DEPTH) == Operand::Counter)
+        })
+    }
+}
+
+/// Instructions that are followed from a comparison to what it compares.
+const MAX_DEPTH: u32 = 5;
+
+/// Whether an iteration takes hardly longer than the loop's chain, which the checks are no part of.
+fn waits_for_chain(input: &AnalysisInput, one: &HotLoop<'_>) -> bool {
+    if follows_loads(one) {
+        return true;
+    }
+    let model = one
+        .input
+        .loop_model(&input.program.costs, one.index, &Change::default());
+    let Some(chain) = model.and_then(|model| model.chain) else {
+        return false;
+    };
+    one.cycles.value <= MAX_CYCLES_OF_CHAIN * chain.value
+}
+
+/// Whether a load of the loop takes its address from a load of the iteration before: then it waits for
+/// memory, however long that takes.
+fn follows_loads(one: &HotLoop<'_>) -> bool {
+    let (function, values) = (one.input, &one.input.values);
+    let head = function.flow.loops()[one.index as usize].head;
+    let loaded = |value: Value| {
+        let mut value = value;
+        for _ in 0..MAX_DEPTH {
+            let Origin::Instruction(at) = values.origin(value) else {
+                return false;
+            };
+            let at = at as usize;
+            if one.members.binary_search(&at).is_err() {
+                return false;
+            }
+            if function.data[at].loads() {
+                return true;
+            }
+            match values.reads(at).iter().find(|read| read.0 < FLAGS) {
+                Some(read) => value = read.1,
+                None => return false,
+            }
+        }
+        false
+    };
+    let addresses = one
+        .members
+        .iter()
+        .flat_map(|&at| values.addresses(at).iter().flatten());
+    let numbers = addresses.flat_map(|address| {
+        [Some(address.base), address.index.map(|index| index.0)]
+            .into_iter()
+            .flatten()
+    });
+    numbers
+        .filter(|&value| values.origin(value) == Origin::Join(head))
+        .any(|value| values.met(value).iter().any(|&back| loaded(back)))
+}

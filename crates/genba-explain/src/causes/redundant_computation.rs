@@ -1,0 +1,336 @@
+//! `redundant-computation`: a function computes again what it computed before.
+//!
+//! **Signature.** Observed: most calls from one place take the arguments, read the memory and give the
+//! result of an earlier call from there, among few different inputs or just after one another; the
+//! function changes no memory of others, makes no system call, and has enough work for a kept
+//! result to be cheaper. Of calls within repeated calls the outer ones are reported. Likewise loops
+//! (most functions are inlined): most runs load the same again, and what they compute follows from
+//! that ([`computes_from_loads`]).
+//!
+//! **Confirmation.** The result kept.
+//!
+//! **Gain.** The measured time of the repeated calls with all that they call, less what a look at a kept
+//! result costs.
+//!
+//! **Source.** L. Della Toffola et al., "Performance problems you can fix: a dynamic analysis of
+//! memoization opportunities", OOPSLA 2015; S. Wen et al., "RedSpy: exploring value locality in
+//! software", ASPLOS 2017.
+
+use genba_model::{CallFact, Cause, Estimate, Fix, LoopFact, ObservedFact};
+use genba_observe::{RedundantCall, RepeatedLoop, Seen};
+
+use crate::candidate::Candidate;
+use crate::causes::loop_invariant_call::entries;
+use crate::constants::gains::MAX_RESIDUAL;
+use crate::constants::observations::{
+    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS,
+    MIN_CYCLES_OF_REPEATED_LOOP, MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_REPEATED,
+    MIN_REPEATED_AMONG_FEW, MIN_SHARE_OF_REPEATED_WORK,
+};
+use crate::constants::time_shares::MOST_OF_IT;
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::patterns::calls::{cycles_of_all, index_of};
+use crate::patterns::loop_inputs::computes_from_loads;
+use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
+use crate::patterns::search_loops::{compares, search_of};
+
+/// Finds calls that repeat earlier ones, but searches; and loops that compute from repeated loads.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let calls = repeated_calls(input);
+    let computed = calls.iter().filter(|call| !call.searches);
+    let mut found: Vec<Candidate> = computed
+        .map(|call| {
+            let fix = Fix::KeepResult {
+                function: call.target.function.clone(),
+            };
+            call.candidate(Cause::RedundantComputation, fix)
+        })
+        .collect();
+    found.extend(repeated_loops(input));
+    found
+}
+
+/// Loops of one function of the source, which may be inlined.
+struct LoopsOfFunction<'a> {
+    function: usize,
+    name: String,
+    list: Vec<(u32, &'a RepeatedLoop)>,
+}
+
+/// Loops without effects that load again what they loaded, and compute from that alone.
+fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
+    let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
+        return Vec::new();
+    };
+    let mut repeated: Vec<(usize, u32, &RepeatedLoop)> = Vec::new();
+    for seen in &sites.observed.repeated_loops {
+        let pure = seen.stores_outside <= MAX_CALLS_WITH_EFFECTS;
+        if let (Some((function, index)), true) = (sites.innermost_loop(seen.head), pure)
+            && how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst).is_some()
+        {
+            repeated.push((function, index, seen));
+        }
+    }
+    let mut groups: Vec<LoopsOfFunction<'_>> = Vec::new();
+    for &(number, index, seen) in &repeated {
+        let function = &input.functions[number];
+        let repeats = |at: usize| {
+            let around = function.flow.loop_of_instruction(at);
+            (repeated.iter()).any(|one| one.0 == number && Some(one.1) == around)
+                || sites.loads_one_value(number, at)
+        };
+        let search = search_of(function, index).is_some();
+        if search || !computes_from_loads(function, index, &repeats) {
+            continue;
+        }
+        let head = function.loop_instructions(index)[0];
+        let place = function
+            .places
+            .get(head)
+            .and_then(|place| place.function.clone());
+        let name = place.unwrap_or_else(|| function.function.clone());
+        let same =
+            |group: &&mut LoopsOfFunction<'_>| group.function == number && group.name == name;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.list.push((index, seen)),
+            None => groups.push(LoopsOfFunction {
+                function: number,
+                name,
+                list: vec![(index, seen)],
+            }),
+        }
+    }
+    groups
+        .iter()
+        .filter_map(|group| group.candidate(&sites, all))
+        .collect()
+}
+
+impl LoopsOfFunction<'_> {
+    fn candidate(&self, sites: &ObservedSites<'_>, all: f64) -> Option<Candidate> {
+        let function = &sites.input.functions[self.function];
+        let mut members: Vec<usize> = (self.list.iter())
+            .flat_map(|one| function.loop_instructions(one.0))
+            .collect();
+        members.sort_unstable();
+        members.dedup();
+        let share = function.heat_of(members.iter().copied());
+        let hottest = self
+            .list
+            .iter()
+            .max_by(|a, b| function.loop_heat(a.0).total_cmp(&function.loop_heat(b.0)))?;
+        let cost = function.loops.get(hottest.0 as usize)?.as_ref()?;
+        let runs = entries(function, hottest.0)?;
+        let each = share * all / runs as f64;
+        let [value, low, high] = CYCLES_OF_KEPT_RESULT;
+        if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_REPEATED_LOOP {
+            return None;
+        }
+        let seen = hottest.1;
+        let repeated = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)?.0;
+        let fix = Fix::KeepResult {
+            function: self.name.clone(),
+        };
+        let mut one = Candidate::new(
+            Cause::RedundantComputation,
+            Some(self.function),
+            members,
+            fix,
+        );
+        one.share = Some(share);
+        one.residual_fraction = left(repeated, [value / each, low / each, high / each]);
+        one.executions = Some(runs);
+        one.cycles = Some(Estimate::exact(each));
+        Some(
+            one.fact(ObservedFact::RepeatedLoops {
+                runs,
+                share: repeated,
+                distinct: seen.distinct_per_burst,
+                bursts: seen.seen.bursts,
+            })
+            .fact(LoopFact::Time {
+                share: Some(share),
+                iterations: cost.iterations,
+                cycles: function.loop_heat(hottest.0) * all / cost.iterations.max(1) as f64,
+                trip_count: Some(cost.iterations as f64 / runs as f64),
+            }),
+        )
+    }
+}
+
+/// The share of executions that repeat an earlier one, and whether it is the one just before; `None`
+/// if too few do, or after too many others.
+fn how_repeated(any: &Seen, previous: &Seen, distinct: f64) -> Option<(Estimate, bool)> {
+    let after = is_enough(previous) && previous.share.low >= MIN_REPEATED;
+    let few = is_enough(any)
+        && any.share.low >= MIN_REPEATED_AMONG_FEW
+        && distinct <= MAX_DISTINCT_INPUTS;
+    match (few, after) {
+        (true, _) => Some((any.share, after)),
+        (_, true) => Some((previous.share, true)),
+        _ => None,
+    }
+}
+
+/// What stays when repeated work is replaced by a look at what was kept; costs as parts of the work.
+fn left(repeated: Estimate, costs: [f64; 3]) -> Estimate {
+    let [value, low, high] = costs.map(|cost| cost.min(1.0));
+    Estimate {
+        value: 1.0 - repeated.value * (1.0 - value),
+        low: 1.0 - repeated.high * (1.0 - low),
+        high: (1.0 - repeated.low * (1.0 - high)).min(MAX_RESIDUAL),
+    }
+}
+
+/// Calls from one place that mostly repeat earlier ones.
+pub(crate) struct RepeatedCalls<'a> {
+    seen: &'a RedundantCall,
+    caller: usize,
+    at: usize,
+    target: &'a CallTarget,
+    share: f64,
+    all: f64,
+    repeated: Estimate,
+    /// Whether most of their time is in searches.
+    pub(crate) searches: bool,
+    /// Whether they repeat the call just before, else one of a few.
+    pub(crate) previous: bool,
+}
+
+/// All of them, the outermost only, most time first.
+pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
+    let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
+        return Vec::new();
+    };
+    let mut found: Vec<RepeatedCalls<'_>> = (sites.observed.redundant_calls.iter())
+        .filter_map(|seen| repeated(&sites, seen, all))
+        .collect();
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let mut outermost: Vec<RepeatedCalls<'_>> = Vec::new();
+    for one in found {
+        // What a repeated call does inside is repeated as well.
+        let inside = outermost.iter().any(|outer| {
+            let callee = index_of(input, &outer.target.function, &outer.target.module);
+            callee.is_some_and(|callee| reaches(input, callee, one.caller, MAX_CALLERS_FOLLOWED))
+        });
+        if !inside {
+            outermost.push(one);
+        }
+    }
+    outermost
+}
+
+/// Calls that are followed from a repeated call to others inside it.
+const MAX_CALLERS_FOLLOWED: u32 = 4;
+
+fn reaches(input: &AnalysisInput, from: usize, to: usize, depth: u32) -> bool {
+    if from == to {
+        return true;
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let sites = input.functions[from].call_sites.iter();
+    let mut targets = sites.flat_map(|site| &site.targets);
+    targets.any(|target| {
+        let callee = index_of(input, &target.function, &target.module);
+        callee.is_some_and(|callee| callee != from && reaches(input, callee, to, depth))
+    })
+}
+
+fn repeated<'a>(
+    sites: &ObservedSites<'a>,
+    seen: &'a RedundantCall,
+    all: f64,
+) -> Option<RepeatedCalls<'a>> {
+    let input = sites.input;
+    let (caller, at) = sites.users_site(seen.at)?;
+    let target = sites.target((caller, at), seen.target)?;
+    let (repeated, previous) =
+        how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)?;
+    let work = seen.instructions_per_call;
+    if seen.stores_outside > MAX_CALLS_WITH_EFFECTS || work < MIN_INSTRUCTIONS_TO_KEEP_RESULT {
+        return None;
+    }
+    let share = share_of_target(input, caller, target);
+    if share < MIN_SHARE_OF_REPEATED_WORK || target.count == 0 {
+        return None;
+    }
+    let callee = index_of(input, &target.function, &target.module)?;
+    let (searching, whole) = searching(input, callee, SEARCH_DEPTH);
+    Some(RepeatedCalls {
+        seen,
+        caller,
+        at,
+        target,
+        share,
+        all,
+        repeated,
+        searches: searching > MOST_OF_IT * whole,
+        previous,
+    })
+}
+
+/// Callees that are looked into for searches.
+const SEARCH_DEPTH: u32 = 3;
+
+/// Time in searches, and all time, of a function and what it calls.
+fn searching(input: &AnalysisInput, index: usize, depth: u32) -> (f64, f64) {
+    let function = &input.functions[index];
+    if compares(&function.function) {
+        return (function.share.value, function.share.value);
+    }
+    let mut sum = (search_heat(function), function.share.value);
+    let Some(depth) = depth.checked_sub(1) else {
+        return sum;
+    };
+    for target in function.call_sites.iter().flat_map(|site| &site.targets) {
+        let Some(callee) = index_of(input, &target.function, &target.module) else {
+            continue;
+        };
+        if callee == index {
+            continue;
+        }
+        let entered = input.functions[callee].calls.unwrap_or(0).max(target.count);
+        let part = target.count as f64 / entered.max(1) as f64;
+        let (searching, whole) = searching(input, callee, depth);
+        sum = (sum.0 + searching * part, sum.1 + whole * part);
+    }
+    sum
+}
+
+fn search_heat(function: &FunctionInput) -> f64 {
+    if function.counts.len() != function.code.len() {
+        return 0.0;
+    }
+    let loops = 0..function.flow.loops().len() as u32;
+    loops
+        .filter(|&index| function.is_innermost(index) && search_of(function, index).is_some())
+        .map(|index| function.loop_heat(index))
+        .sum()
+}
+
+impl RepeatedCalls<'_> {
+    /// The candidate of either cause.
+    pub(crate) fn candidate(&self, cause: Cause, fix: Fix) -> Candidate {
+        let each = self.share * self.all / self.target.count as f64;
+        let mut one = Candidate::new(cause, Some(self.caller), vec![self.at], fix);
+        one.share = Some(self.share);
+        one.residual_fraction = left(self.repeated, CYCLES_OF_KEPT_RESULT.map(|one| one / each));
+        one.executions = Some(self.target.count);
+        one.cycles = Some(Estimate::exact(each));
+        one.fact(ObservedFact::RepeatedCalls {
+            function: self.target.function.clone(),
+            calls: self.target.count,
+            share: self.repeated,
+            distinct: self.seen.distinct_per_burst,
+            bursts: self.seen.seen.bursts,
+        })
+        .fact(CallFact::Time {
+            function: Some(self.target.function.clone()),
+            share: self.share,
+            cycles: each,
+        })
+    }
+}

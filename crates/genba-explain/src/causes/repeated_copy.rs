@@ -1,0 +1,186 @@
+//! `repeated-copy`: the same bytes are copied several times unchanged.
+//!
+//! **Signature.** Observed: most of the bytes that a place copies had been copied to where they are
+//! copied from. Bytes that go back to where they came from do not count: they were kept on purpose.
+//! Places that copy what another one copied are one finding. Copies of a buffer that grows are `realloc-growth`.
+//!
+//! **Confirmation.** One of the copies left out.
+//!
+//! **Gain.** The measured time of the bytes that had been copied before; of the allocator's time for the
+//! buffers in between a part.
+//!
+//! **Source.** G. Xu et al., "Go with the flow: profiling copies to find runtime bloat", PLDI 2009.
+
+use std::collections::HashMap;
+
+use genba_model::{Cause, CodePoint, Confirmation, Estimate, Fix, ObservedFact};
+use genba_observe::RepeatedCopy;
+
+use crate::candidate::Candidate;
+use crate::causes::realloc_growth;
+use crate::constants::observations::{
+    BUFFERS_BETWEEN_SAVED, BYTES_OF_UNSEEN_COPY, MIN_BYTES_OF_REPEATED_COPY, MIN_COPIED_BEFORE,
+    MIN_SHARE_OF_REPEATED_WORK, REPEATED_COPIES_SAVED,
+};
+use crate::gain::saved_time::SavedTime;
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::runtime_services::is_allocator;
+use crate::patterns::observed_sites::{ObservedSites, is_enough};
+
+/// One place of a chain.
+struct Copying<'a> {
+    seen: &'a RepeatedCopy,
+    function: usize,
+    at: usize,
+    share: f64,
+}
+
+/// Finds chains of copies of the same bytes.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(sites) = ObservedSites::of(input) else {
+        return Vec::new();
+    };
+    if !realloc_growth::detect(input).is_empty() {
+        return Vec::new();
+    }
+    let bytes = BytesOfCalls::of(&sites);
+    let all: Vec<Copying<'_>> = (sites.observed.repeated_copies.iter())
+        .filter_map(|seen| copying(&sites, &bytes, seen))
+        .collect();
+    chains(&all)
+        .into_iter()
+        .filter_map(|chain| candidate(&sites, &chain))
+        .collect()
+}
+
+fn copying<'a>(
+    sites: &ObservedSites<'_>,
+    bytes: &BytesOfCalls,
+    seen: &'a RepeatedCopy,
+) -> Option<Copying<'a>> {
+    let (function, at) = sites.users_site(seen.at)?;
+    let again = is_enough(&seen.seen) && seen.seen.share.low >= MIN_COPIED_BEFORE;
+    if !again || seen.bytes_per_copy < MIN_BYTES_OF_REPEATED_COPY {
+        return None;
+    }
+    let one = &sites.input.functions[function];
+    let share = match seen.target {
+        Some(_) => bytes.share(sites, seen.at),
+        None => match one.flow.loop_of_instruction(at) {
+            Some(index) => one.loop_heat(index),
+            None => one.heat[at],
+        },
+    };
+    Some(Copying {
+        seen,
+        function,
+        at,
+        share,
+    })
+}
+
+/// Bytes that the user's calls of copying functions copy in one run.
+struct BytesOfCalls {
+    by_call: HashMap<(String, u64), f64>,
+    all: f64,
+}
+
+impl BytesOfCalls {
+    fn of(sites: &ObservedSites<'_>) -> Self {
+        let seen: HashMap<CodePoint, f64> = (sites.observed.repeated_copies.iter())
+            .filter(|one| one.target.is_some())
+            .map(|one| (one.at, one.bytes_per_copy))
+            .collect();
+        let mut by_call: HashMap<(String, u64), f64> = HashMap::new();
+        let users = sites
+            .input
+            .service("copy")
+            .map_or(&[][..], |one| &one.users);
+        for user in users {
+            let module = sites.observed.module(&user.module);
+            let address = user.address;
+            let known = module.and_then(|module| seen.get(&CodePoint { module, address }));
+            let bytes = user.calls * known.copied().unwrap_or(BYTES_OF_UNSEEN_COPY);
+            *by_call.entry((user.module.clone(), address)).or_default() += bytes;
+        }
+        let all = by_call.values().sum();
+        Self { by_call, all }
+    }
+
+    /// Share of all time that the copies of a call take.
+    fn share(&self, sites: &ObservedSites<'_>, at: CodePoint) -> f64 {
+        let key = (sites.observed.path(at).to_owned(), at.address);
+        let bytes = self.by_call.get(&key).copied().unwrap_or(0.0);
+        sites.input.copy_share() * bytes / self.all.max(1.0)
+    }
+}
+
+/// Places of which one copies what another copied.
+fn chains<'a, 'b>(all: &'b [Copying<'a>]) -> Vec<Vec<&'b Copying<'a>>> {
+    let mut list: Vec<Vec<&Copying<'_>>> = Vec::new();
+    for one in all {
+        let linked = |other: &&Copying<'_>| {
+            other.seen.previous == one.seen.at
+                || one.seen.previous == other.seen.at
+                || one.seen.previous == other.seen.previous
+                || one.seen.at == other.seen.at
+        };
+        let mut joined = vec![one];
+        let (with, without): (Vec<_>, Vec<_>) =
+            (list.into_iter()).partition(|chain: &Vec<&Copying<'_>>| chain.iter().any(linked));
+        joined.extend(with.into_iter().flatten());
+        list = without;
+        list.push(joined);
+    }
+    list
+}
+
+fn candidate(sites: &ObservedSites<'_>, chain: &[&Copying<'_>]) -> Option<Candidate> {
+    let input = sites.input;
+    let share: f64 = chain.iter().map(|one| one.share).sum::<f64>().min(1.0);
+    if share < MIN_SHARE_OF_REPEATED_WORK {
+        return None;
+    }
+    let first = chain.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let weighed = |of: fn(&Estimate) -> f64| {
+        let parts = chain.iter().map(|one| one.share * of(&one.seen.seen.share));
+        parts.sum::<f64>() / share
+    };
+    let again = weighed(|share| share.value);
+    let mut one = Candidate::new(
+        Cause::RepeatedCopy,
+        Some(first.function),
+        vec![first.at],
+        Fix::CopyOnce,
+    );
+    let allocator = input.share_where(|f| is_allocator(&f.function));
+    let (value, low, high) = REPEATED_COPIES_SAVED;
+    one.saves(&[
+        SavedTime::within(
+            (
+                share * again,
+                share * weighed(|share| share.low),
+                share * weighed(|share| share.high),
+            ),
+            (value, low, high),
+        ),
+        SavedTime::of(allocator, BUFFERS_BETWEEN_SAVED),
+    ]);
+    one.executions = Some(input.functions[first.function].counts[first.at]);
+    one.confirmation = Confirmation::CopySizes;
+    Some(
+        one.fact(ObservedFact::RepeatedCopies {
+            share: first.seen.seen.share,
+            bytes: first.seen.bytes_per_copy,
+            previous_function: sites.function_name(first.seen.previous),
+            previous_line: sites.line(first.seen.previous),
+            bursts: first.seen.seen.bursts,
+        })
+        .fact(ObservedFact::CopyChainTime {
+            share,
+            places: chain.len(),
+            again,
+        }),
+    )
+}

@@ -1,0 +1,135 @@
+//! `repeated-search`: a search finds what the one before found.
+//!
+//! **Signature.** A loop that compares what it loads and computes nothing else from it, several
+//! iterations each time. Observed: most runs load the same elements and take the same branches as the
+//! run before. Comparisons by order give a range of keys for which the answer holds; of those for
+//! equality with a key in a register most must end at a match, since of a key that was not found
+//! nothing follows for the next one. Also: calls with repeated inputs whose time is in searches
+//! ([`super::redundant_computation`]).
+//!
+//! **Confirmation.** What was found last, tested first.
+//!
+//! **Gain.** The measured time of the repeated runs, less a test of what was found last.
+//!
+//! **Source.** D. Sleator and R. Tarjan, "Amortized efficiency of list update and paging rules", CACM
+//! 28, 1985 (move to front); W. Pugh, "Skip lists", CACM 33, 1990, and J. Bentley and A. Yao, "An
+//! almost optimal algorithm for unbounded searching", 1976 (search from the last place on).
+
+use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
+use genba_observe::RepeatedLoop;
+
+use crate::candidate::Candidate;
+use crate::causes::loop_invariant_call::entries;
+use crate::causes::redundant_computation::repeated_calls;
+use crate::constants::observations::{
+    CYCLES_OF_LAST_FOUND, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS, MIN_CYCLES_OF_SEARCH,
+    MIN_ITERATIONS_OF_SEARCH, MIN_MATCHES_OF_SEARCH, MIN_REPEATED, MIN_REPEATED_AMONG_FEW,
+    MIN_SHARE_OF_REPEATED_WORK, WAITING_FOR_SEARCH_SAVED,
+};
+use crate::gain::saved_time::SavedTime;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::calls::cycles_of_all;
+use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
+use crate::patterns::search_loops::{Comparison, exits_by_match, search_of};
+
+/// Finds searches that find the same again.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
+        return Vec::new();
+    };
+    let loops = sites.observed.repeated_loops.iter();
+    let mut found: Vec<Candidate> = loops
+        .filter_map(|seen| candidate(&sites, seen, all))
+        .collect();
+    let calls = repeated_calls(input);
+    found.extend(calls.iter().filter(|call| call.searches).map(|call| {
+        let fix = Fix::RememberFound {
+            few: !call.previous,
+        };
+        call.candidate(Cause::RepeatedSearch, fix)
+    }));
+    found
+}
+
+fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
+    let input = sites.input;
+    let (number, index) = sites.innermost_loop(seen.head)?;
+    let function = &input.functions[number];
+    if seen.stores_outside > MAX_CALLS_WITH_EFFECTS {
+        return None;
+    }
+    let comparison = search_of(function, index)?;
+    let previous = &seen.repeats_previous;
+    let after_one_another = is_enough(previous) && previous.share.low >= MIN_REPEATED;
+    // Of keys in memory the trace has all; of others only the run before says which.
+    let few = comparison == Comparison::Call
+        && is_enough(&seen.seen)
+        && seen.seen.share.low >= MIN_REPEATED_AMONG_FEW
+        && seen.distinct_per_burst <= MAX_DISTINCT_INPUTS;
+    let cost = function.loops.get(index as usize)?.as_ref()?;
+    let runs = entries(function, index)?;
+    let iterations = cost.iterations as f64 / runs as f64;
+    let matched = exits_by_match(function, index) / runs as f64;
+    if !(after_one_another || few)
+        || iterations < MIN_ITERATIONS_OF_SEARCH
+        || comparison == Comparison::Equality && matched < MIN_MATCHES_OF_SEARCH
+    {
+        return None;
+    }
+    let members = function.loop_instructions(index);
+    let compared = (function.call_sites.iter())
+        .filter(|site| members.binary_search(&site.at).is_ok())
+        .flat_map(|site| &site.targets)
+        .map(|target| share_of_target(input, number, target));
+    let share = (function.heat_of(members.iter().copied()) + compared.sum::<f64>()).min(1.0);
+    let each = share * all / runs as f64;
+    if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_SEARCH {
+        return None;
+    }
+    let (repeated, bursts) = match after_one_another {
+        true => (previous.share, previous.bursts),
+        false => (seen.seen.share, seen.seen.bursts),
+    };
+    let [value, low, high] = CYCLES_OF_LAST_FOUND.map(|cycles| (cycles / each).min(1.0));
+    let fix = Fix::RememberFound {
+        few: !after_one_another,
+    };
+    let mut one = Candidate::new(Cause::RepeatedSearch, Some(number), members, fix);
+    // What follows waits for the answer, and may run beside a test of it.
+    let waiting = match function.flow.loops()[index as usize].parent {
+        Some(around) => (function.loop_heat(around) - share).max(0.0),
+        None => (function.share.value - share).max(0.0),
+    };
+    one.saves(&[
+        SavedTime {
+            share: Estimate::exact(share),
+            saved: Estimate {
+                value: repeated.value * (1.0 - value),
+                low: repeated.low * (1.0 - high),
+                high: repeated.high * (1.0 - low),
+            },
+        },
+        SavedTime::of(waiting, WAITING_FOR_SEARCH_SAVED),
+    ]);
+    one.executions = Some(runs);
+    one.cycles = Some(Estimate::exact(each));
+    let one = match after_one_another {
+        true => one.fact(ObservedFact::RepeatedSearches {
+            searches: runs,
+            iterations,
+            share: repeated,
+            bursts,
+        }),
+        false => one.fact(ObservedFact::FewSearches {
+            share: repeated,
+            distinct: seen.distinct_per_burst,
+        }),
+    };
+    Some(one.fact(LoopFact::Time {
+        share: Some(share),
+        iterations: cost.iterations,
+        cycles: share * all / cost.iterations.max(1) as f64,
+        trip_count: Some(iterations),
+    }))
+}

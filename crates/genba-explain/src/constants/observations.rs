@@ -1,0 +1,171 @@
+//! Least shares, counts and cycles for findings that rest on what bursts recorded, and what their
+//! fixes leave.
+
+use super::gains::SavedFractions;
+
+/// Bursts from which on shares are used: intervals over fewer say nothing. Chosen.
+pub(crate) const MIN_BURSTS: u32 = 5;
+
+/// Executions in bursts for a share to be used. Chosen.
+pub(crate) const MIN_SEEN: u64 = 100;
+
+/// Share of calls or searches that repeat an earlier one, lower end of the interval. Chosen: below
+/// it a comparison that fails is paid about as often as one that succeeds.
+pub(crate) const MIN_REPEATED: f64 = 0.5;
+
+/// The same of calls among few different ones: a kept result must nearly always serve. Chosen.
+pub(crate) const MIN_REPEATED_AMONG_FEW: f64 = 0.8;
+
+/// Different inputs in a burst up to which their results can be kept beside them. Chosen: one
+/// screen of names, routes, columns.
+pub(crate) const MAX_DISTINCT_INPUTS: f64 = 64.0;
+
+/// Instructions of a call from which on keeping its result pays. Chosen: a comparison of arguments
+/// and a load take about ten.
+pub(crate) const MIN_INSTRUCTIONS_TO_KEEP_RESULT: f64 = 40.0;
+
+/// Share of the calls that may change memory of others. Chosen: what is allocated or counted once.
+pub(crate) const MAX_CALLS_WITH_EFFECTS: f64 = 0.02;
+
+/// Share of all time in repeated work, copies, fills, checks. Chosen: above the smallest minimum
+/// gain, since none of it goes altogether.
+pub(crate) const MIN_SHARE_OF_REPEATED_WORK: f64 = 0.03;
+
+/// Cycles to find out that a kept result serves, and to load it: likely, least, most. Chosen: a load
+/// and a comparison, up to a lookup in a small table.
+pub(crate) const CYCLES_OF_KEPT_RESULT: [f64; 3] = [6.0, 1.0, 40.0];
+
+/// Cycles to test what the last search found: likely, least, most. Chosen likewise.
+pub(crate) const CYCLES_OF_LAST_FOUND: [f64; 3] = [5.0, 1.0, 20.0];
+
+/// Iterations of a search from which on what the last one found is cheaper to test. Chosen.
+pub(crate) const MIN_ITERATIONS_OF_SEARCH: f64 = 3.0;
+
+/// Cycles of a search likewise. Chosen.
+pub(crate) const MIN_CYCLES_OF_SEARCH: f64 = 15.0;
+
+/// Part of the searches by equality that must end at a match: where nothing is found, nothing can be
+/// compared with the next key. Chosen.
+pub(crate) const MIN_MATCHES_OF_SEARCH: f64 = 0.8;
+
+/// Calls of a function that are followed for its time with all that it calls. Chosen.
+pub(crate) const MAX_DEPTH_OF_CALLEES: u32 = 4;
+
+/// Share of stores or bytes that are overwritten unread. Chosen: what is read now and then must be
+/// written.
+pub(crate) const MIN_OVERWRITTEN: f64 = 0.95;
+
+/// Lower end of its interval, which has room for what came of bytes after the burst's end. Chosen: of
+/// large buffers that is much.
+pub(crate) const MIN_OVERWRITTEN_LOW: f64 = 0.5;
+
+/// Fraction of the time of a fill or a store that goes: likely, least, most. Chosen: what overwrites it
+/// then brings the lines into the cache.
+pub(crate) const DEAD_STORES_SAVED: SavedFractions = (0.85, 0.4, 1.0);
+
+/// Share of a copy's bytes that had been copied before, lower end of the interval: one more than
+/// needed, by definition.
+pub(crate) const MIN_COPIED_BEFORE: f64 = 0.5;
+
+/// Bytes of a copy from which on its bytes are what it costs. Chosen: below a hundred bytes `memcpy` takes the
+/// same few cycles, and a view of the bytes is as long.
+pub(crate) const MIN_BYTES_OF_REPEATED_COPY: f64 = 128.0;
+
+/// Bytes of copies whose size was not seen. Chosen: a short text.
+pub(crate) const BYTES_OF_UNSEEN_COPY: f64 = 32.0;
+
+/// Fraction of the time of bytes that were copied before which goes. Chosen: the last copy may have to
+/// bring them from further away.
+pub(crate) const REPEATED_COPIES_SAVED: SavedFractions = (0.85, 0.3, 1.0);
+
+/// Fraction of the allocator's time that goes with the buffers in between. Chosen.
+pub(crate) const BUFFERS_BETWEEN_SAVED: SavedFractions = (0.5, 0.0, 1.0);
+
+/// Share of executions in which an operand is its usual value, lower end of the interval. Chosen: a
+/// test is mispredicted in up to twice the rest, some twenty cycles each.
+pub(crate) const MIN_USUAL_VALUE: f64 = 0.8;
+
+/// The same where the value spares a whole inner loop. Chosen.
+pub(crate) const MIN_USUAL_VALUE_OF_LOOP: f64 = 0.4;
+
+/// Cycles of what a usual value spares from which on a test for it pays. Chosen: a misprediction in one of
+/// ten and the test.
+pub(crate) const MIN_CYCLES_SPARED: f64 = 8.0;
+
+/// Cycles that a test for the usual value costs: likely, least, most. Chosen: two instructions, a
+/// misprediction now and then.
+pub(crate) const CYCLES_OF_VALUE_TEST: [f64; 3] = [1.0, 0.3, 5.0];
+
+/// Rarer outcomes of a check up to which it goes one way. Chosen.
+pub(crate) const MAX_RARE_OUTCOME_OF_CHECK: f64 = 0.01;
+
+/// Share of a check's loads that are at the same address as before. Chosen.
+pub(crate) const MIN_SAME_ADDRESS: f64 = 0.9;
+
+/// Part of a loop's executed instructions that are such checks. Chosen: below it they run beside the
+/// work for nothing.
+pub(crate) const MIN_PART_OF_CHECKS: f64 = 0.2;
+
+/// Time saved ÷ the part of the instructions that are checks: likely, least, most. Chosen: without checks
+/// compilers keep more in registers, and vectorise.
+pub(crate) const CHECKS_SAVED: SavedFractions = (1.0, 0.4, 2.2);
+
+/// Measured cycles ÷ modelled chain of a loop up to which the chain is all that it waits for. Chosen.
+pub(crate) const MAX_CYCLES_OF_CHAIN: f64 = 1.25;
+
+/// Share of results that nobody reads, lower end of the interval. Chosen: most of them.
+pub(crate) const MIN_DISCARDED: f64 = 0.6;
+
+/// Difference between the share of results that nobody reads and of tests that discard. Chosen.
+pub(crate) const SAME_SHARE_TOLERANCE: f64 = 0.1;
+
+/// Fraction of the discarded work that goes when the test comes first. Chosen: some of it is what the test
+/// needs.
+pub(crate) const DISCARDED_WORK_SAVED: SavedFractions = (0.8, 0.3, 1.0);
+
+/// Lines of an object ÷ lines that its used fields need, from which on their order matters. Chosen.
+pub(crate) const MIN_LINES_OF_FIELDS: f64 = 1.7;
+
+/// Loads of a field that miss L1d: one in so many at least. Chosen, as for other scattered loads.
+pub(crate) const MIN_FIELD_MISSES: f64 = 0.05;
+
+/// Bytes from the first to the last field of one object. Chosen: beyond it they are arrays.
+pub(crate) const MAX_BYTES_OF_OBJECT: i64 = 2048;
+
+/// Fraction of the time of the lines that are spared which goes. Chosen: misses of one object overlap.
+pub(crate) const FIELD_LINES_SAVED: SavedFractions = (0.6, 0.2, 1.0);
+
+/// Largest share of results that nobody reads: some must be read, else the program may have no reader of
+/// them at all (a benchmark). Chosen.
+pub(crate) const MAX_DISCARDED: f64 = 0.995;
+
+/// Part of an instruction's accesses that go to falsely shared lines. Chosen: below it the others decide its
+/// time.
+pub(crate) const MIN_PART_OF_SHARED_ACCESSES: f64 = 0.1;
+
+/// Share of a load's executions from which it brings one value. Chosen.
+pub(crate) const MIN_ONE_VALUE: f64 = 0.95;
+
+/// Cycles of a loop's run from which on keeping its result pays. Chosen: some times a look at a kept one.
+pub(crate) const MIN_CYCLES_OF_REPEATED_LOOP: f64 = 25.0;
+
+/// Fraction of the code around a search that goes with it. Chosen: what waits for the answer of a search, and
+/// need not wait for one that is only tested.
+pub(crate) const WAITING_FOR_SEARCH_SAVED: SavedFractions = (0.3, 0.0, 0.95);
+
+/// Checks of a loop or function: one alone is hardly measurable. Chosen.
+pub(crate) const MIN_CHECKS: usize = 2;
+
+/// Instructions that serve one check. Chosen.
+pub(crate) const MOST_INSTRUCTIONS_OF_CHECK: usize = 8;
+
+/// Least residual fraction of a loop without its checks. Chosen: vectors of eight elements.
+pub(crate) const MIN_RESIDUAL_OF_CHECKS: f64 = 0.12;
+
+/// Fraction of the instructions around a call that go with it: its arguments are made, its result is taken.
+/// Chosen.
+pub(crate) const AROUND_CALL_SAVED: SavedFractions = (0.5, 0.0, 1.0);
+
+/// Fraction of the other work before a discarding test that goes. Chosen: what the discarded results are made
+/// of is not all seen, and what the test needs stays.
+pub(crate) const WORK_BEFORE_TEST_SAVED: SavedFractions = (0.5, 0.0, 0.95);

@@ -1,0 +1,111 @@
+//! Whether what a loop computes follows from what it loads and from values that repeat as well.
+//!
+//! Bursts record loads and branches, not registers: a loop that loads the same again computes the same
+//! only if the registers that go into its results hold the same.
+
+use genba_code::Flow;
+
+use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
+use crate::input::analysis_input::FunctionInput;
+use crate::input::values::{CONSTANT, Origin};
+
+/// Whether all values that a loop computes with are constants, loaded in it, or loaded where `repeats`
+/// says that the same is loaded again. Addresses and comparisons are no matter: they are seen in the
+/// loads and branches.
+pub(crate) fn computes_from_loads(
+    function: &FunctionInput,
+    index: u32,
+    repeats: &dyn Fn(usize) -> bool,
+) -> bool {
+    let members = function.loop_instructions(index);
+    let mut work: Vec<u32> = Vec::new();
+    let addresses = address_numbers(function, &members);
+    let mut computes = false;
+    for &at in members.iter().filter(|&&at| function.counts[at] > 0) {
+        if !makes_values(function, at) {
+            continue;
+        }
+        let results = function.values.writes(at);
+        if results.iter().any(|one| addresses.contains(&one.1.number)) {
+            continue;
+        }
+        computes = true;
+        let data = &function.data[at];
+        let reads = function.values.reads(at).iter();
+        let reads = reads.filter(|one| data.data_reads >> one.0 & 1 == 1);
+        work.extend(reads.map(|one| one.1.number));
+    }
+    let mut met: Vec<u32> = Vec::new();
+    while let Some(number) = work.pop() {
+        if number == CONSTANT || met.contains(&number) {
+            continue;
+        }
+        met.push(number);
+        if met.len() > MAX_VALUES_FOLLOWED {
+            return false;
+        }
+        let value = crate::input::values::Value { number, offset: 0 };
+        match function.values.origin(value) {
+            Origin::Constant => {}
+            Origin::Entry => return false,
+            Origin::Join(_) => {
+                let list = function.values.met(value);
+                if list.is_empty() {
+                    return false;
+                }
+                work.extend(list.iter().map(|one| one.number));
+            }
+            Origin::Instruction(at) => {
+                let at = at as usize;
+                let data = &function.data[at];
+                if data.opaque.is_some() {
+                    return false;
+                }
+                let inside = members.binary_search(&at).is_ok();
+                if data.loads() && !inside && !repeats(at) {
+                    return false;
+                }
+                let reads = function.values.reads(at).iter();
+                let reads = reads.filter(|one| data.data_reads >> one.0 & 1 == 1);
+                work.extend(reads.map(|one| one.1.number));
+            }
+        }
+    }
+    computes
+}
+
+/// Values that addresses are made of in a loop, and those that they were joined from.
+fn address_numbers(function: &FunctionInput, members: &[usize]) -> Vec<u32> {
+    let mut found: Vec<u32> = Vec::new();
+    for &at in members {
+        for address in function.values.addresses(at).iter().flatten() {
+            found.push(address.base.number);
+            found.extend(address.index.map(|one| one.0.number));
+        }
+    }
+    let mut next = 0;
+    while let Some(&number) = found.get(next) {
+        next += 1;
+        let value = crate::input::values::Value { number, offset: 0 };
+        for one in function.values.met(value) {
+            if !found.contains(&one.number) && found.len() < MAX_VALUES_FOLLOWED {
+                found.push(one.number);
+            }
+        }
+    }
+    found.retain(|&number| number != CONSTANT);
+    found
+}
+
+/// Whether an instruction makes a new value of its operands: no move, no sum with a constant, no comparison, no
+/// jump.
+fn makes_values(function: &FunctionInput, at: usize) -> bool {
+    let (code, data) = (&function.code[at], &function.data[at]);
+    let mnemonic = code.mnemonic;
+    let moves = mnemonic.starts_with("mov") || mnemonic.starts_with("vmov");
+    let compares = matches!(mnemonic, "cmp" | "test" | "nop") || mnemonic.contains("comis");
+    let stays = !matches!(code.flow, Flow::Next);
+    !(moves || compares || stays || data.sum.is_some())
+        && data.shortcut == genba_code::Shortcut::None
+        && data.writes & ((1u128 << crate::constants::registers::FLAGS) - 1) != 0
+}

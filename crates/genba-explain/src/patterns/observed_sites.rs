@@ -1,0 +1,158 @@
+//! Places that bursts recorded, as instructions of the input's functions.
+
+use std::collections::HashMap;
+
+use genba_model::CodePoint;
+use genba_observe::{Observations, Seen};
+
+use crate::constants::observations::{MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_SEEN};
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::patterns::calls::index_of;
+
+/// What bursts showed, joined with the input's functions.
+pub(crate) struct ObservedSites<'a> {
+    pub(crate) input: &'a AnalysisInput,
+    pub(crate) observed: &'a Observations,
+    sites: HashMap<CodePoint, (usize, usize)>,
+    modules: HashMap<&'a str, u32>,
+}
+
+impl<'a> ObservedSites<'a> {
+    /// `None` without bursts, or with too few.
+    pub(crate) fn of(input: &'a AnalysisInput) -> Option<Self> {
+        let observed = input.observed.as_ref()?;
+        if observed.bursts < MIN_BURSTS {
+            return None;
+        }
+        let modules: HashMap<&str, u32> = (observed.modules.iter().map(String::as_str))
+            .zip(0..)
+            .collect();
+        let mut sites = HashMap::new();
+        for (number, function) in input.functions.iter().enumerate() {
+            let Some(&module) = modules.get(function.module.as_str()) else {
+                continue;
+            };
+            for (at, code) in function.code.iter().enumerate() {
+                let address = code.address;
+                sites.insert(CodePoint { module, address }, (number, at));
+            }
+        }
+        Some(Self {
+            input,
+            observed,
+            sites,
+            modules,
+        })
+    }
+
+    /// Index of the function and of the instruction.
+    pub(crate) fn site(&self, at: CodePoint) -> Option<(usize, usize)> {
+        self.sites.get(&at).copied()
+    }
+
+    /// The same if the user can change that code and sees its lines.
+    pub(crate) fn users_site(&self, at: CodePoint) -> Option<(usize, usize)> {
+        let (function, at) = self.site(at)?;
+        let one = &self.input.functions[function];
+        (one.own && one.counted && one.counts.len() == one.code.len() && one.has_lines())
+            .then_some((function, at))
+    }
+
+    /// The innermost loop of the user's own code with this head.
+    pub(crate) fn innermost_loop(&self, head: CodePoint) -> Option<(usize, u32)> {
+        let (number, at) = self.users_site(head)?;
+        let function = &self.input.functions[number];
+        let block = function.flow.block_of(at)?;
+        let loops = function.flow.loops();
+        let index = (0..loops.len() as u32).find(|&index| loops[index as usize].head == block)?;
+        function.is_innermost(index).then_some((number, index))
+    }
+
+    /// Whether a load brings one value nearly always.
+    pub(crate) fn loads_one_value(&self, function: usize, at: usize) -> bool {
+        let Some(point) = self.point(function, at) else {
+            return false;
+        };
+        (self.observed.operand_values.iter())
+            .filter(|one| one.at == point && !one.stored && one.executions >= MIN_SEEN)
+            .filter_map(|one| one.values.first())
+            .any(|first| first.share.low >= MIN_ONE_VALUE)
+    }
+
+    /// The point of an instruction.
+    pub(crate) fn point(&self, function: usize, at: usize) -> Option<CodePoint> {
+        let function = self.input.functions.get(function)?;
+        let module = *self.modules.get(function.module.as_str())?;
+        let address = function.code.get(at)?.address;
+        Some(CodePoint { module, address })
+    }
+
+    /// The source line of a place.
+    pub(crate) fn line(&self, at: CodePoint) -> Option<u32> {
+        let (function, at) = self.site(at)?;
+        self.input.functions[function].places.get(at)?.line
+    }
+
+    /// The name of the innermost function at a place.
+    pub(crate) fn function_name(&self, at: CodePoint) -> Option<String> {
+        let (function, at) = self.site(at)?;
+        let function = &self.input.functions[function];
+        let place = function.places.get(at)?;
+        (place.function.clone()).or_else(|| Some(function.function.clone()))
+    }
+
+    /// The counted target of a call whose entry bursts saw.
+    pub(crate) fn target(
+        &self,
+        (function, at): (usize, usize),
+        entry: CodePoint,
+    ) -> Option<&'a CallTarget> {
+        let function = &self.input.functions[function];
+        let site = function.call_sites.iter().find(|site| site.at == at)?;
+        let callee = self.site(entry).map(|one| &self.input.functions[one.0]);
+        let same = |target: &&CallTarget| {
+            callee.is_none_or(|callee| {
+                callee.function == target.function && callee.module == target.module
+            })
+        };
+        site.targets.iter().find(same)
+    }
+}
+
+/// Whether a share rests on enough executions and bursts.
+pub(crate) fn is_enough(seen: &Seen) -> bool {
+    seen.executions >= MIN_SEEN && seen.bursts >= MIN_BURSTS
+}
+
+/// Share of all time in a function with what it calls, as far as those are in the input: callees
+/// take part in proportion to their calls.
+fn inclusive(input: &AnalysisInput, index: usize, depth: u32) -> f64 {
+    let function = &input.functions[index];
+    let own = function.share.value;
+    let Some(depth) = depth.checked_sub(1) else {
+        return own;
+    };
+    own + (function.call_sites.iter().flat_map(|site| &site.targets))
+        .map(|target| share_of_call(input, target, index, depth))
+        .sum::<f64>()
+}
+
+fn share_of_call(input: &AnalysisInput, target: &CallTarget, caller: usize, depth: u32) -> f64 {
+    let Some(callee) = index_of(input, &target.function, &target.module) else {
+        return 0.0;
+    };
+    if callee == caller {
+        return 0.0;
+    }
+    let calls = calls_of(&input.functions[callee]).max(target.count).max(1);
+    inclusive(input, callee, depth) * target.count as f64 / calls as f64
+}
+
+fn calls_of(function: &FunctionInput) -> u64 {
+    function.calls.unwrap_or(0)
+}
+
+/// Share of all time that the calls of one site take, with all that they call.
+pub(crate) fn share_of_target(input: &AnalysisInput, caller: usize, target: &CallTarget) -> f64 {
+    share_of_call(input, target, caller, MAX_DEPTH_OF_CALLEES).min(1.0)
+}

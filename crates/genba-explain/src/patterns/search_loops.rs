@@ -1,0 +1,155 @@
+//! Loops that search: they compare what they load, and compute nothing else from it.
+
+use genba_code::{Flow, Shortcut};
+
+use crate::constants::registers::FLAGS;
+use crate::input::analysis_input::FunctionInput;
+
+/// How a search compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// By order: what is found holds for a range of keys.
+    Order,
+    /// By equality with a key in a register.
+    Equality,
+    /// By a function that gets the key in memory.
+    Call,
+}
+
+/// Whether a function compares texts or memory.
+pub(crate) fn compares(name: &str) -> bool {
+    let bare = name.split('@').next().unwrap_or(name);
+    let bare = bare.trim_start_matches('_');
+    let stem = bare.split('_').next().unwrap_or(bare);
+    matches!(
+        stem,
+        "strcmp"
+            | "strncmp"
+            | "memcmp"
+            | "memcmpeq"
+            | "bcmp"
+            | "strcasecmp"
+            | "strncasecmp"
+            | "wcscmp"
+            | "wmemcmp"
+            | "strcoll"
+    )
+}
+
+/// What a search loop does with what it loads; `None` of loops that compute or store.
+pub(crate) fn search_of(function: &FunctionInput, index: u32) -> Option<Comparison> {
+    let members = function.loop_instructions(index);
+    let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > 0);
+    let mut loaded = 0u128;
+    let mut found: Option<Comparison> = None;
+    // Twice: what is loaded at the end of an iteration may be compared at the beginning.
+    for pass in 0..2 {
+        for &at in members.iter().filter(|at| executed(at)) {
+            let (code, data) = (&function.code[at], &function.data[at]);
+            if let Flow::Call(_) | Flow::IndirectCall = code.flow {
+                let site = function.call_sites.iter().find(|site| site.at == at)?;
+                if !site.targets.iter().all(|one| compares(&one.function)) {
+                    return None;
+                }
+                found = Some(Comparison::Call);
+                continue;
+            }
+            let stores = data.memory.iter().any(|one| one.writes && !one.stack);
+            if stores || !is_plain(code.mnemonic, data.shortcut) || data.opaque.is_some() {
+                return None;
+            }
+            let compares = matches!(code.mnemonic, "cmp" | "test")
+                || code.mnemonic.contains("comis")
+                || code.mnemonic.contains("pcmp");
+            if compares {
+                let of_loaded = data.loads() || data.data_reads & loaded != 0;
+                if of_loaded && pass == 1 {
+                    let kind = kind_of_comparison(function, at);
+                    // One comparison by order makes the outcome a range.
+                    if found.is_none() || kind == Comparison::Order {
+                        found = Some(kind);
+                    }
+                }
+                continue;
+            }
+            let registers = data.writes & ((1u128 << FLAGS) - 1);
+            let moves = code.mnemonic.starts_with("mov") || code.mnemonic.starts_with("vmov");
+            if data.loads() || moves && data.data_reads & loaded != 0 {
+                loaded |= registers;
+            } else if pass == 0 {
+                loaded &= !registers;
+            }
+        }
+    }
+    found
+}
+
+/// Moves, comparisons, jumps and the arithmetic of addresses.
+fn is_plain(mnemonic: &str, shortcut: Shortcut) -> bool {
+    const NAMES: [&str; 27] = [
+        "cmp", "test", "lea", "add", "sub", "inc", "dec", "sar", "shr", "shl", "and", "or", "nop",
+        "push", "pop", "cdqe", "cdq", "cqo", "neg", "not", "ucomiss", "ucomisd", "comiss",
+        "comisd", "bsf", "tzcnt", "endbr64",
+    ];
+    shortcut != Shortcut::None
+        || NAMES.contains(&mnemonic)
+        || [
+            "mov", "vmov", "j", "set", "cmov", "pcmp", "vpcmp", "pmovmsk", "por", "pand",
+        ]
+        .iter()
+        .any(|prefix| mnemonic.starts_with(prefix))
+}
+
+/// By which condition the flags of a comparison are read.
+fn kind_of_comparison(function: &FunctionInput, at: usize) -> Comparison {
+    let reader = (at + 1..function.code.len()).take(4).find(|&next| {
+        let mnemonic = function.code[next].mnemonic;
+        ["j", "set", "cmov"]
+            .iter()
+            .any(|one| mnemonic.starts_with(one))
+            && mnemonic != "jmp"
+    });
+    let equality = reader.is_none_or(|next| {
+        let mnemonic = function.code[next].mnemonic;
+        let condition = mnemonic
+            .trim_start_matches("cmov")
+            .trim_start_matches("set");
+        matches!(condition.trim_start_matches('j'), "e" | "ne" | "z" | "nz")
+    });
+    match equality {
+        true => Comparison::Equality,
+        false => Comparison::Order,
+    }
+}
+
+/// Executions of a loop's exits at branches that test what was loaded.
+pub(crate) fn exits_by_match(function: &FunctionInput, index: u32) -> f64 {
+    let members = function.loop_instructions(index);
+    let inside = |address: u64| {
+        let at = function
+            .code
+            .binary_search_by_key(&address, |one| one.address);
+        at.is_ok_and(|at| members.binary_search(&at).is_ok())
+    };
+    let mut sum = 0.0;
+    for &at in &members {
+        let Flow::CondJump(target) = function.code[at].flow else {
+            continue;
+        };
+        let taken = function.taken.get(at).copied().flatten().unwrap_or(0) as f64;
+        let all = function.counts[at] as f64;
+        let before = at.checked_sub(1).map(|before| &function.data[before]);
+        // Compared with memory, or with what the instruction before loaded.
+        let of_loaded =
+            before.is_some_and(|data| data.loads()) || at >= 2 && function.data[at - 2].loads();
+        if !of_loaded {
+            continue;
+        }
+        if !inside(target) {
+            sum += taken;
+        } else if members.binary_search(&(at + 1)).is_err() {
+            sum += all - taken;
+        }
+    }
+    sum
+}

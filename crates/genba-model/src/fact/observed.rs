@@ -1,0 +1,210 @@
+//! Facts about values, addresses and outcomes: what bursts recorded.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Estimate, EvidenceSource};
+
+/// A fact about what the program did. Shares are of executions seen in bursts, with intervals over
+/// bursts; executions are counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ObservedFact {
+    /// Calls that take the arguments, read the memory and give the result of an earlier one from
+    /// the same place.
+    RepeatedCalls {
+        /// The function.
+        function: String,
+        /// Calls from here.
+        calls: u64,
+        /// Share of them that repeat an earlier one.
+        share: Estimate,
+        /// Different inputs in one burst, on average.
+        distinct: f64,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Runs of a loop that load the same from the same addresses and branch alike.
+    RepeatedLoops {
+        /// Runs.
+        runs: u64,
+        /// Share of them that repeat an earlier one.
+        share: Estimate,
+        /// Different ones in one burst, on average.
+        distinct: f64,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Runs of a search loop that read the same elements and end at the same one as the run before.
+    RepeatedSearches {
+        /// Runs.
+        searches: u64,
+        /// Iterations of each.
+        iterations: f64,
+        /// Share of them that repeat the run before.
+        share: Estimate,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Searches that repeat an earlier one, among few different ones.
+    FewSearches {
+        /// Share of the runs that repeat an earlier one.
+        share: Estimate,
+        /// Different ones in one burst, on average.
+        distinct: f64,
+    },
+    /// Stores that are overwritten before they are read.
+    DeadStores {
+        /// Executions.
+        executions: u64,
+        /// Share of them.
+        share: Estimate,
+        /// Line of the store that overwrites them.
+        overwritten_line: Option<u32>,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// A buffer that a call fills and that is overwritten before it is read.
+    OverwrittenBuffer {
+        /// The function that fills it.
+        function: String,
+        /// Bytes of one call, on average.
+        bytes: f64,
+        /// Share of the bytes.
+        share: Estimate,
+        /// Line of what overwrites most of it.
+        overwritten_line: Option<u32>,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Time that filling the buffer takes.
+    FillTime {
+        /// Share of all time.
+        share: f64,
+    },
+    /// Bytes that had been copied to where they are copied from.
+    RepeatedCopies {
+        /// Share of the bytes copied here.
+        share: Estimate,
+        /// Bytes of one copy, on average.
+        bytes: f64,
+        /// Function that copied them before.
+        previous_function: Option<String>,
+        /// Line that copied them before.
+        previous_line: Option<u32>,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Time in all copies of one chain.
+    CopyChainTime {
+        /// Share of all time.
+        share: f64,
+        /// Places that copy.
+        places: usize,
+        /// Part of the bytes that had been copied before.
+        again: f64,
+    },
+    /// A value that an instruction loads nearly always.
+    KnownValue {
+        /// The instruction.
+        instruction: String,
+        /// The value, in words.
+        value: String,
+        /// Share of the executions.
+        share: Estimate,
+        /// Executions.
+        executions: u64,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// An argument that a call has nearly always.
+    KnownArgument {
+        /// The function.
+        function: String,
+        /// The value, in words.
+        value: String,
+        /// Share of the calls.
+        share: Estimate,
+        /// Calls.
+        calls: u64,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Time of what the value makes needless.
+    NeedlessTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each execution.
+        cycles: f64,
+    },
+    /// Branches that go one way and test what does not change, or a counter against it.
+    InvariantChecks {
+        /// How many there are.
+        checks: usize,
+        /// Executions of all.
+        executions: u64,
+        /// Share of them that go the rarer way.
+        rare: f64,
+        /// Bursts that saw the addresses of what they load; 0 where all is in registers.
+        bursts: u32,
+    },
+    /// Instructions that the checks consist of.
+    CheckInstructions {
+        /// Of an iteration or a call.
+        checks: f64,
+        /// All of it.
+        all: f64,
+    },
+    /// Results that are stored and overwritten unread, unless a later test keeps them.
+    DiscardedResults {
+        /// Executions.
+        executions: u64,
+        /// Share of them that nothing reads.
+        share: Estimate,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// The test that discards them.
+    DiscardingTest {
+        /// Executions.
+        executions: u64,
+        /// Share of them that discard.
+        share: f64,
+        /// Line of the test.
+        line: Option<u32>,
+    },
+    /// Fields of one object that are used together.
+    FieldsApart {
+        /// Fields.
+        fields: usize,
+        /// Their bytes.
+        bytes: u64,
+        /// Cache lines that they lie in, on average.
+        lines: f64,
+        /// Cache lines that they would need side by side.
+        packed: f64,
+        /// Bytes from the first to the end of the last.
+        span: u64,
+    },
+    /// Bytes used of the lines that these instructions touch first.
+    UsedOfLines {
+        /// Share of the bytes.
+        share: Estimate,
+        /// Lines in bursts.
+        lines: u64,
+    },
+}
+
+impl ObservedFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::FillTime { .. } | Self::CopyChainTime { .. } | Self::NeedlessTime { .. } => {
+                EvidenceSource::Measured
+            }
+            Self::CheckInstructions { .. }
+            | Self::DiscardingTest { .. }
+            | Self::FieldsApart { .. } => EvidenceSource::Counted,
+            _ => EvidenceSource::Observed,
+        }
+    }
+}

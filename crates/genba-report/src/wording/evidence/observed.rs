@@ -1,0 +1,210 @@
+//! Facts about values, addresses and outcomes that bursts recorded.
+
+use genba_model::{Estimate, ObservedFact};
+
+use super::{count, cycles, percent};
+
+pub(super) fn sentence(fact: &ObservedFact) -> String {
+    match fact {
+        ObservedFact::RepeatedCalls {
+            function,
+            calls,
+            share,
+            distinct,
+            bursts,
+        } => format!(
+            "`{function}` is called {} times here; {} take the arguments, read the memory and give \
+             the result of an earlier call ({distinct:.0} different in a burst; {bursts} bursts)",
+            count(*calls),
+            range(share)
+        ),
+        ObservedFact::RepeatedLoops {
+            runs,
+            share,
+            distinct,
+            bursts,
+        } => format!(
+            "the loop runs {} times; {} load the same as an earlier run, and the result follows from \
+             that ({distinct:.0} different in a burst; {bursts} bursts)",
+            count(*runs),
+            range(share)
+        ),
+        ObservedFact::RepeatedSearches {
+            searches,
+            iterations,
+            share,
+            bursts,
+        } => format!(
+            "of {} searches with {iterations:.1} iterations each {} end where the one before ended \
+             ({bursts} bursts)",
+            count(*searches),
+            range(share)
+        ),
+        ObservedFact::FewSearches { share, distinct } => format!(
+            "{} repeat an earlier one; {distinct:.0} different ones come in a burst",
+            range(share)
+        ),
+        ObservedFact::DeadStores {
+            executions,
+            share,
+            overwritten_line,
+            bursts,
+        } => format!(
+            "of {} stores {} are overwritten{} before anything reads them ({bursts} bursts)",
+            count(*executions),
+            range(share),
+            line(*overwritten_line)
+        ),
+        ObservedFact::OverwrittenBuffer {
+            function,
+            bytes,
+            share,
+            overwritten_line,
+            bursts,
+        } => format!(
+            "`{function}` fills {bytes:.0} bytes in each call; {} of them are overwritten{} before \
+             anything reads them ({bursts} bursts)",
+            range(share),
+            line(*overwritten_line)
+        ),
+        ObservedFact::FillTime { share } => format!("it takes {} of the time", percent(*share)),
+        ObservedFact::RepeatedCopies {
+            share,
+            bytes,
+            previous_function,
+            previous_line,
+            bursts,
+        } => {
+            let before = match (previous_function, previous_line) {
+                (Some(function), Some(line)) => format!(" by `{function}`, line {line}"),
+                (Some(function), None) => format!(" by `{function}`"),
+                _ => String::new(),
+            };
+            format!(
+                "of the bytes copied here ({bytes:.0} at a time) {} had been copied before{before} \
+                 ({bursts} bursts)",
+                range(share)
+            )
+        }
+        ObservedFact::CopyChainTime {
+            share,
+            places,
+            again,
+        } => {
+            let places = match *places {
+                1 => "this copy takes".to_owned(),
+                more => format!("{more} copies of the same bytes take"),
+            };
+            format!(
+                "{places} {} of the time; {} of these bytes had been copied before",
+                percent(*share),
+                percent(*again)
+            )
+        }
+        ObservedFact::KnownValue {
+            instruction,
+            value,
+            share,
+            executions,
+            bursts,
+        } => format!(
+            "`{instruction}` loads {value} in {} of its {} executions ({bursts} bursts)",
+            range(share),
+            count(*executions)
+        ),
+        ObservedFact::KnownArgument {
+            function,
+            value,
+            share,
+            calls,
+            bursts,
+        } => format!(
+            "in {} of its {} calls `{function}` gets {value} ({bursts} bursts)",
+            range(share),
+            count(*calls)
+        ),
+        ObservedFact::NeedlessTime {
+            share,
+            cycles: each,
+        } => format!(
+            "what this value makes needless takes {} of the time, {} cycles each time",
+            percent(*share),
+            cycles(*each)
+        ),
+        ObservedFact::InvariantChecks {
+            checks,
+            executions,
+            rare,
+            bursts,
+        } => {
+            let what = match *checks {
+                1 => "a branch tests".to_owned(),
+                more => format!("{more} branches test"),
+            };
+            let seen = match *bursts {
+                0 => String::new(),
+                bursts => format!(" (addresses seen in {bursts} bursts)"),
+            };
+            format!(
+                "{what} each time what does not change, or the counter against it: {} times in all, of \
+                 which {} go the rarer way{seen}",
+                count(*executions),
+                percent(*rare)
+            )
+        }
+        ObservedFact::CheckInstructions { checks, all } => {
+            format!("of {all:.1} instructions executed each time {checks:.1} serve these tests")
+        }
+        ObservedFact::DiscardedResults {
+            executions,
+            share,
+            bursts,
+        } => format!(
+            "of {} results that are stored here {} are overwritten before anything reads them \
+             ({bursts} bursts)",
+            count(*executions),
+            range(share)
+        ),
+        ObservedFact::DiscardingTest {
+            executions,
+            share,
+            line,
+        } => {
+            let at = line.map_or(String::new(), |line| format!(" in line {line}"));
+            format!(
+                "the test{at} that comes after them discards {} of {}",
+                percent(*share),
+                count(*executions)
+            )
+        }
+        ObservedFact::FieldsApart {
+            fields,
+            bytes,
+            lines,
+            packed,
+            span,
+        } => format!(
+            "{fields} fields of one object are used together ({bytes} bytes of a span of {span}); \
+             they lie in {lines:.1} cache lines, side by side they would lie in {packed:.1}"
+        ),
+        ObservedFact::UsedOfLines { share, lines } => format!(
+            "of the cache lines that are brought for them {} is used ({} lines in bursts)",
+            range(share),
+            count(*lines)
+        ),
+    }
+}
+
+/// A share with its interval.
+fn range(share: &Estimate) -> String {
+    format!(
+        "{} ({} to {})",
+        percent(share.value),
+        percent(share.low),
+        percent(share.high)
+    )
+}
+
+fn line(line: Option<u32>) -> String {
+    line.map_or(String::new(), |line| format!(" in line {line}"))
+}
