@@ -257,6 +257,11 @@ fn repeated<'a>(
     if share < MIN_SHARE_OF_REPEATED_WORK || target.count == 0 {
         return None;
     }
+    // Calls whose inputs are not all recorded are not judged: the repeated ones must be those that
+    // take the time, not the short ones among them.
+    if seen.share_of_instructions.high < MOST_OF_IT * share * repeated.value {
+        return None;
+    }
     let callee = index_of(input, &target.function, &target.module)?;
     let (searching, whole) = searching(input, callee, SEARCH_DEPTH);
     Some(RepeatedCalls {

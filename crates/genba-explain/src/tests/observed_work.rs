@@ -164,7 +164,9 @@ fn repeated_calls_that_search_are_searches() {
 
 #[test]
 fn calls_that_do_not_repeat_enough_are_not_redundant() {
-    let changes: [fn(&mut RedundantCall); 6] = [
+    let changes: [fn(&mut RedundantCall); 7] = [
+        // What repeats is the short way through the function.
+        |one| one.share_of_instructions = share_of(0.05),
         // Inputs come back after a thousand others.
         |one| one.distinct_per_burst = 1000.0,
         // A third is new.
