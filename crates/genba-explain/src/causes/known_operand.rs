@@ -421,8 +421,7 @@ fn mathematical_calls(scene: &Scene<'_>) -> Vec<Candidate> {
             .filter(|&&location| location >= XMM0)
             .filter_map(|&location| scene.load_of(value_at(function, site.at, location)?))
             .filter_map(|load| Some((load, scene.usual(load)?)))
-            .filter(|(_, (_, usual))| usual.share.low >= MIN_USUAL_VALUE)
-            .last();
+            .rfind(|(_, (_, usual))| usual.share.low >= MIN_USUAL_VALUE);
         let Some((load, (one, usual))) = known else {
             continue;
         };
