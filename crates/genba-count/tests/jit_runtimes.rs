@@ -65,8 +65,12 @@ fn counted(test: &str, directory: &Path, argv: &[OsString]) -> Option<Vec<RawCou
     let native = Command::new(&argv[0])
         .args(&argv[1..])
         .current_dir(directory)
-        .output()
+        .stdout(std::process::Stdio::piped())
+        .spawn()
         .expect("it starts");
+    let perf_map = format!("/tmp/perf-{}.map", native.id());
+    let native = native.wait_with_output().expect("it ends");
+    let _ = std::fs::remove_file(perf_map);
     assert_eq!(native.status.code(), Some(7), "{native:?}");
     let mut counts = Vec::new();
     for observe in [
