@@ -88,6 +88,8 @@ pub enum Fix {
     ThreadLocalVariable,
     /// Find the end of a run, then copy it at once.
     CopyRuns,
+    /// Make room for a run once, and write it through a local pointer.
+    ReserveOnce,
     /// Compare several bytes at a time.
     WideCompare,
     /// Search with the library.

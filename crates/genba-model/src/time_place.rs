@@ -38,6 +38,10 @@ pub struct TimePlace {
     pub cost_cycles: Option<Estimate>,
     /// Counted, loops: entries from outside.
     pub entries: Option<u64>,
+    /// Counted, innermost loops: share of the iterations that change nothing but positions, where
+    /// these are nearly all.
+    #[serde(default)]
+    pub idle_iterations: Option<f64>,
     /// Counted, loops and functions: calls of the function that it is in.
     pub calls: Option<u64>,
     /// Who calls the function, most calls first: lines of the user's code, through whatever

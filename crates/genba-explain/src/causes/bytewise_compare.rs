@@ -1,7 +1,8 @@
 //! `bytewise-compare`: long runs compared or searched one byte at a time.
 //!
 //! **Signature.** A loop whose usual path loads a byte and only compares it, with a byte of another
-//! run or with a constant, in runs of 16 bytes or more.
+//! run or with a constant, in runs of 16 bytes or more. Or a long loop without branches that only
+//! asks of each byte whether it is one of a few constants ([`crate::patterns::byte_matches`]).
 //!
 //! **Confirmation.** The counted run length. Short runs are not reported: wider code does not pay
 //! there.
@@ -10,12 +11,16 @@
 //!
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 
-use genba_model::{ByteOperation, Cause, Estimate, Fix};
+use genba_model::{ByteOperation, Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
-use crate::constants::gains::BYTE_COMPARE_CYCLES;
+use crate::constants::counts::MIN_BYTES_PER_LONG_SCAN;
+use crate::constants::gains::{BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, MAX_RESIDUAL};
+use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
+use crate::patterns::byte_matches::byte_matches;
+use crate::patterns::hot_loops::hot_loops;
 
 /// Finds loops that only compare bytes, from the usual path of each loop and its counted run
 /// lengths.
@@ -25,7 +30,59 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     all.iter()
         .filter(|one| one.stores.is_empty())
         .map(candidate)
+        .chain(without_branches(input))
         .collect()
+}
+
+/// Loops that count or remember the place of certain bytes by conditional moves.
+fn without_branches(input: &AnalysisInput) -> Vec<Candidate> {
+    let loops = hot_loops(input, MIN_SHARE_OF_BYTE_LOOP);
+    let own = loops.iter().filter(|one| one.input.own);
+    own.filter_map(|one| {
+        let matches = byte_matches(one)?;
+        let bytes = matches.bytes as f64;
+        if one.trips? * bytes < MIN_BYTES_PER_LONG_SCAN {
+            return None;
+        }
+        let each = one.cycles.value / bytes;
+        let [start, per_byte] = BYTE_COMPARE_CYCLES;
+        let stays = |number: usize| {
+            let wide = start[number] / BYTES_BETWEEN_MATCHES[number] + per_byte[number];
+            (wide / each).min(MAX_RESIDUAL)
+        };
+        let (value, low) = (stays(0), stays(1));
+        let site = matches.comparisons.clone();
+        let mut found = Candidate::new(
+            Cause::BytewiseCompare,
+            Some(one.function),
+            site,
+            Fix::LibrarySearch,
+        );
+        found.affected.clone_from(&one.members);
+        found.residual_fraction = Estimate {
+            value,
+            low: low.min(value),
+            high: stays(2).max(value),
+        };
+        found.executions = Some(one.cost.iterations);
+        found.cycles = Some(one.cycles);
+        let all = one.cost.iterations as f64 * bytes;
+        Some(
+            found
+                .fact(LoopFact::ByteTests {
+                    bytes: all as u64,
+                    mean_run: one.trips? * bytes,
+                })
+                .fact(LoopFact::ByteTime {
+                    share: one.share,
+                    cycles: each,
+                })
+                .fact(LoopFact::WideByteCost {
+                    operation: ByteOperation::Compare,
+                }),
+        )
+    })
+    .collect()
 }
 
 fn candidate(found: &ByteLoop) -> Candidate {

@@ -1,7 +1,8 @@
 //! `lock-contention`: threads that spend their time on a shared lock.
 //!
 //! **Signature.** Several threads work, and a good share of the time is in acquiring and releasing
-//! locks, in the kernel's futexes, or in the user's own spin loops (`pause`).
+//! locks (functions that are known by name, and atomic exchanges of constants in the user's own code:
+//! inlined mutexes of any library), in the kernel's futexes, or in the user's own spin loops (`pause`).
 //!
 //! **Confirmation.** A sweep over the number of threads. On one CPU the CPU time falls if the
 //! threads wait for each other's cache lines.
@@ -24,6 +25,7 @@ use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_lock;
 use crate::input::user_lines::lines;
+use crate::patterns::lock_acquisitions::{Acquisition, acquisitions, share_of};
 
 /// Finds time of several threads in lock functions, futexes and loops with `pause`.
 #[must_use]
@@ -34,9 +36,18 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// Whether threads spend much on locks.
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
+    let spinning = spinning(input);
     let locks = input.share_where(|f| is_lock(&f.function)) + input.kernel_share_for(&["futex"]);
-    let spin: f64 = spinning(input).iter().map(|one| one.1).sum();
-    input.program.threads >= 2 && locks + spin >= MIN_SHARE_OF_LOCKS
+    let inlined = share_of(input, &inlined(input, &spinning));
+    let spin: f64 = spinning.iter().map(|one| one.1).sum();
+    input.program.threads >= 2 && locks + inlined + spin >= MIN_SHARE_OF_LOCKS
+}
+
+/// Locks that are taken in the user's own code, those of functions that spin apart.
+fn inlined(input: &AnalysisInput, spinning: &[(usize, f64)]) -> Vec<Acquisition> {
+    let mut list = acquisitions(input);
+    list.retain(|one| !spinning.iter().any(|spin| spin.0 == one.function));
+    list
 }
 
 fn find(input: &AnalysisInput) -> Option<Candidate> {
@@ -44,16 +55,18 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     if program.threads < 2 {
         return None;
     }
-    let locks = input.share_where(|f| is_lock(&f.function));
-    let futex = input.kernel_share_for(&["futex"]);
     let spinning: Vec<(usize, f64)> = spinning(input);
+    let inlined = inlined(input, &spinning);
+    let named = input.share_where(|f| is_lock(&f.function));
+    let locks = named + share_of(input, &inlined);
+    let futex = input.kernel_share_for(&["futex"]);
     let spin: f64 = spinning.iter().map(|one| one.1).sum();
     let share = locks + futex + spin;
     if share < MIN_SHARE_OF_LOCKS {
         return None;
     }
     let taken = input.service("lock");
-    let (at, calls) = place(input, &spinning, locks + futex)?;
+    let (at, calls) = place(input, &spinning, &inlined, named, locks + futex)?;
     let rest = (1.0 - share).max(0.0);
     let mut one = Candidate::new(Cause::LockContention, None, Vec::new(), Fix::PerThreadData);
     one.at = Some(at);
@@ -70,11 +83,13 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         futex_share: futex,
         threads: program.threads,
     });
-    if let Some(taken) = taken.filter(|_| locks + futex > spin) {
-        one = one.fact(ThreadFact::LockAcquisitions { times: taken.calls });
-        if program.cpu_seconds > 0.0 && taken.calls > 0 {
+    let times = taken.map_or(0, |taken| taken.calls);
+    let times = (inlined.iter()).fold(times, |sum, one| sum.saturating_add(one.executions));
+    if times > 0 && locks + futex > spin {
+        one = one.fact(ThreadFact::LockAcquisitions { times });
+        if program.cpu_seconds > 0.0 {
             one = one.fact(ThreadFact::LockCost {
-                seconds: (locks + futex) * program.cpu_seconds / taken.calls as f64,
+                seconds: (locks + futex) * program.cpu_seconds / times as f64,
             });
         }
     }
@@ -87,10 +102,13 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     Some(one)
 }
 
-/// The user's line that takes locks most often, or spins most.
+/// The user's line that takes locks most often, or spins most. `named` is the share of the time in
+/// functions that are locks by their names, `locks` of all but spinning.
 fn place(
     input: &AnalysisInput,
     spinning: &[(usize, f64)],
+    inlined: &[Acquisition],
+    named: f64,
     locks: f64,
 ) -> Option<(FindingSite, Option<u64>)> {
     let spin = spinning.iter().max_by(|a, b| a.1.total_cmp(&b.1)).copied();
@@ -100,8 +118,13 @@ fn place(
         let function = &input.functions[index];
         return Some((site(function, &pauses(function)), function.calls));
     }
-    let users = &input.service("lock")?.users;
-    let top = lines(users).into_iter().next()?;
+    let called = (input.service("lock")).and_then(|one| lines(&one.users).into_iter().next());
+    let most = inlined.iter().max_by_key(|one| one.executions);
+    let Some(top) = called.filter(|_| most.is_none() || share_of(input, inlined) <= named) else {
+        let most = most?;
+        let site = site(&input.functions[most.function], &[most.at]);
+        return Some((site, Some(most.executions)));
+    };
     let calls = top.calls as u64;
     Some((top.site, Some(calls)))
 }

@@ -260,3 +260,7 @@ pub(crate) const MIN_BURSTS_FOR_EVENTS: u32 = 5;
 /// Executions of an instruction in bursts for its rate to be used, unless it has fewer. Chosen, as
 /// for simulated events.
 pub(crate) const MIN_SEEN_EXECUTIONS: u64 = 100;
+
+/// Instructions of a loop that does nothing but wait for a lock. Chosen: test, `pause`, exchange,
+/// back-off.
+pub(crate) const MAX_INSTRUCTIONS_OF_SPIN_LOOP: usize = 16;

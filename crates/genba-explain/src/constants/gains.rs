@@ -349,3 +349,11 @@ pub(crate) const PLAIN_LOOP_START_INSTRUCTIONS: f64 = 3.0;
 /// Residual fraction, at most, of scans that begin anew: of what one pass leaves, little is known.
 /// Chosen.
 pub(crate) const MAX_RESIDUAL_OF_ONE_SCAN: f64 = 0.1;
+
+/// Lower bound of the residual fraction of a loop that appended through memory, as a part of the
+/// model's: without that it may be vectorised, or be a `memcpy`. Chosen.
+pub(crate) const APPENDED_VECTOR_LOW: f64 = 0.4;
+
+/// Bytes between those that a loop without branches looks for: likely (a line of text), most, and
+/// least. Chosen: without branches they are not counted.
+pub(crate) const BYTES_BETWEEN_MATCHES: [f64; 3] = [64.0, 1000.0, 16.0];

@@ -104,3 +104,6 @@ pub(crate) const MAX_PLACE_CALLERS: usize = 3;
 
 /// Functions that are kept of a place in libraries.
 pub(crate) const MAX_PLACE_FUNCTIONS: usize = 4;
+
+/// Different bytes that a loop looks for: memchr3 of common libraries takes so many.
+pub(crate) const MAX_BYTES_LOOKED_FOR: usize = 3;

@@ -110,3 +110,7 @@ pub(crate) const MIN_SHARE_OF_TIME_PLACE: f64 = 0.02;
 /// Of the executions of a kind of instruction in the user's own code: that of instructions whose
 /// rate bursts give. Chosen, as for simulated events.
 pub(crate) const MIN_OBSERVED_EXECUTIONS: f64 = 0.9;
+
+/// Part of a loop's iterations that have no effect from which that is said of the loop. Chosen: an
+/// index of the others is work, too.
+pub(crate) const MIN_PART_OF_IDLE_ITERATIONS: f64 = 0.95;

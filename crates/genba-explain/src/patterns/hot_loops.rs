@@ -77,7 +77,26 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
     found
 }
 
-impl HotLoop<'_> {
+impl<'a> HotLoop<'a> {
+    /// The loop around it, with all that is inside; its cycles are those of the whole iteration.
+    #[must_use]
+    pub fn parent(&self) -> Option<HotLoop<'a>> {
+        let index = self.input.flow.loops()[self.index as usize].parent?;
+        let cost = self.input.loops.get(index as usize)?.as_ref()?;
+        let members = self.input.loop_instructions(index);
+        let share = self.input.heat_of(members.iter().copied());
+        let entries = cost.entries.filter(|&entries| entries > 0);
+        Some(HotLoop {
+            index,
+            cost,
+            cycles: cost.cycles?,
+            members,
+            share,
+            trips: entries.map(|entries| cost.iterations as f64 / entries as f64),
+            ..*self
+        })
+    }
+
     /// Executions of an instruction per iteration.
     #[must_use]
     pub fn times(&self, at: usize) -> f64 {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use genba_model::{TimePlace, TimePlaceKind};
 
+use super::idle_iterations::idle_iterations;
 use super::{Costs, callers};
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::finding_site::site;
@@ -97,6 +98,7 @@ fn place(
         .collect();
     let mut place = costs.place(kind, at, piece.share, executions, input);
     place.entries = cost.and_then(|cost| cost.entries);
+    place.idle_iterations = (piece.around).and_then(|index| idle_iterations(function, index));
     place.calls = function.calls;
     place.callers = callers(
         &function.user_callers,

@@ -5,7 +5,7 @@
 
 use genba_model::{FindingSite, PlaceCaller, PlaceFunction, TimePlace, TimePlaceKind};
 
-use super::{Costs, callers};
+use super::{Costs, callers, most_callers};
 use crate::constants::search_limits::{MAX_PLACE_CALLERS, MAX_PLACE_FUNCTIONS};
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::user_lines::site_of;
@@ -64,13 +64,15 @@ fn faulting_lines(input: &AnalysisInput) -> Vec<PlaceCaller> {
 fn asking_lines(input: &AnalysisInput) -> Vec<PlaceCaller> {
     let calls = || input.program.runtime.iter().filter(|one| one.system_call);
     let all: f64 = calls().map(|one| one.calls as f64).sum();
-    let mut users: Vec<UserCall> = Vec::new();
-    for service in calls() {
-        for user in &service.users {
-            let mut user = user.clone();
-            user.through = vec![service.service.clone()];
-            users.push(user);
-        }
-    }
-    callers(&users, all)
+    // By system call: a line may make several kinds.
+    let lines = calls().flat_map(|service| {
+        let users: Vec<UserCall> = (service.users.iter().cloned())
+            .map(|user| UserCall {
+                through: vec![service.service.clone()],
+                ..user
+            })
+            .collect();
+        callers(&users, all)
+    });
+    most_callers(lines.collect())
 }

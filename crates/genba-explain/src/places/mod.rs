@@ -6,6 +6,7 @@
 //! is counted twice.
 
 mod code_pieces;
+mod idle_iterations;
 mod kernel_time;
 mod library_lines;
 
@@ -105,6 +106,7 @@ impl Costs {
             cost_seconds: each(self.seconds),
             cost_cycles: each(self.cycles),
             entries: None,
+            idle_iterations: None,
             calls: None,
             callers: Vec::new(),
             bound: None,
@@ -118,23 +120,29 @@ impl Costs {
     }
 }
 
-/// Callers by line, most calls first, as shares of so many calls.
+/// Callers by line, most calls first, as shares of so many calls. Calls without line information
+/// are taken together by function: two rows of the same name would say nothing more.
 fn callers(users: &[UserCall], all: f64) -> Vec<PlaceCaller> {
     let mut list: Vec<PlaceCaller> = Vec::new();
     for user in users {
         let site = site_of(&user.function, &user.module, user.address, &user.place);
         let share = user.calls / all.max(user.calls).max(1.0);
         let same = |one: &&mut PlaceCaller| {
-            one.site.file == site.file
+            one.site.module == site.module
+                && one.site.file == site.file
                 && one.site.line == site.line
                 && one.site.function == site.function
-                && (site.line.is_some() || one.site.addresses == site.addresses)
         };
         match list.iter_mut().find(same) {
             Some(one) => {
                 one.calls += user.calls;
                 one.share += share;
                 one.site.addresses.push(user.address);
+                for name in &user.through {
+                    if !one.through.contains(name) {
+                        one.through.push(name.clone());
+                    }
+                }
             }
             None => list.push(PlaceCaller {
                 site,
@@ -145,6 +153,11 @@ fn callers(users: &[UserCall], all: f64) -> Vec<PlaceCaller> {
             }),
         }
     }
+    most_callers(list)
+}
+
+/// Those with most calls.
+fn most_callers(mut list: Vec<PlaceCaller>) -> Vec<PlaceCaller> {
     list.sort_by(|a, b| b.calls.total_cmp(&a.calls));
     list.truncate(MAX_PLACE_CALLERS);
     list

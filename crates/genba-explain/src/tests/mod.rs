@@ -1,6 +1,8 @@
 //! Detectors on synthetic programs.
 
+mod byte_patterns;
 mod calls;
+mod chain_searches;
 mod conversions;
 mod latency;
 mod loops;

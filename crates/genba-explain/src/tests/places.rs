@@ -193,6 +193,41 @@ fn kernel_names_the_lines_with_most_system_calls() {
 }
 
 #[test]
+fn calls_without_lines_in_one_function_are_one_caller() {
+    let unknown = |address: u64, calls: f64, through: &str| UserCall {
+        address,
+        place: Place::default(),
+        through: vec![through.to_owned()],
+        ..user(0, calls)
+    };
+    let mut function = scan();
+    function.calls = Some(100);
+    let mut users = vec![
+        unknown(0x2000, 60.0, "qsort"),
+        unknown(0x2010, 30.0, "bsearch"),
+    ];
+    users.push(UserCall {
+        function: "other".to_owned(),
+        ..unknown(0x3000, 10.0, "qsort")
+    });
+    function.user_callers = users;
+    let [place] = &places(&program(vec![function]))[..] else {
+        panic!("one place");
+    };
+    let callers: Vec<_> = (place.callers.iter())
+        .map(|one| {
+            (
+                one.site.function.as_str(),
+                one.calls,
+                one.site.addresses.len(),
+            )
+        })
+        .collect();
+    assert_eq!(callers, [("main", 90.0, 2), ("other", 10.0, 1)]);
+    assert_eq!(place.callers[0].through, ["qsort", "bsearch"]);
+}
+
+#[test]
 fn place_refers_to_the_finding_about_it() {
     let mut caller = looped(5.0, 0, &[0.2, 0.2, 0.2], |a| {
         a.call(0x1000u64)?;

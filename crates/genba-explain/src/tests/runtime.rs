@@ -335,6 +335,54 @@ fn lock_contention_is_found_for_several_threads_only() {
     assert!(lock_contention::detect(&locking(4, 0.03)).is_empty());
 }
 
+/// What a compare-and-swap compares with.
+#[derive(Clone, Copy, PartialEq)]
+enum Expected {
+    /// The mark of a free lock.
+    Free,
+    /// What was loaded before: a list without locks.
+    Loaded,
+}
+
+/// A mutex's inlined fast path with this share of the time, of two threads.
+fn swapping(expected: Expected, share: f64) -> AnalysisInput {
+    let one = function(
+        "update",
+        |a| {
+            let mut slow = a.create_label();
+            match expected {
+                Expected::Free => a.xor(eax, eax)?,
+                Expected::Loaded => a.mov(eax, dword_ptr(rdi))?,
+            }
+            a.mov(ecx, 1)?;
+            a.lock().cmpxchg(dword_ptr(rdi), ecx)?;
+            a.jne(slow)?;
+            a.add(qword_ptr(rdi + 8), 1)?;
+            a.mov(dword_ptr(rdi), 0)?;
+            a.set_label(&mut slow)?;
+            a.ret()
+        },
+        &[1_000_000; 7],
+        &[0.0, 0.0, share, 0.0, 0.1, 0.0, 0.0],
+        &[(3, 1000)],
+    );
+    let mut input = input(vec![one], Vec::new());
+    input.program.threads = 2;
+    input
+}
+
+#[test]
+fn inlined_lock_is_known_by_its_exchange_of_constants() {
+    let found = lock_contention::detect(&swapping(Expected::Free, 0.5));
+    assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(3));
+    assert_eq!(found[0].executions, Some(1_000_000));
+    assert!(lock_contention::detect(&swapping(Expected::Free, 0.04)).is_empty());
+    assert!(lock_contention::detect(&swapping(Expected::Loaded, 0.5)).is_empty());
+    let mut alone = swapping(Expected::Free, 0.5);
+    alone.program.threads = 1;
+    assert!(lock_contention::detect(&alone).is_empty());
+}
+
 /// `do sum[k] += *p++ while (p != end)` of two threads.
 fn tallying() -> AnalysisInput {
     let loop_ = function(

@@ -63,6 +63,22 @@ pub enum LoopFact {
         /// Mean length of a run, bytes.
         mean_run: f64,
     },
+    /// Bytes appended one at a time to a buffer whose pointer and length are in memory.
+    AppendedBytes {
+        /// Bytes in all.
+        bytes: u64,
+        /// Mean length of a run, bytes.
+        mean_run: Option<f64>,
+        /// Loads per iteration of what does not change but for the length.
+        reloads: usize,
+    },
+    /// Bytes tested one at a time, whose outcomes go through conditional moves.
+    ByteTests {
+        /// Bytes in all.
+        bytes: u64,
+        /// Mean length of what is looked through, bytes.
+        mean_run: f64,
+    },
     /// Time in a loop over bytes.
     ByteTime {
         /// Share of all time.
@@ -154,6 +170,8 @@ impl LoopFact {
             Self::ScalarElements { .. }
             | Self::RepeatedLoads { .. }
             | Self::ByteRuns { .. }
+            | Self::AppendedBytes { .. }
+            | Self::ByteTests { .. }
             | Self::ShortTrips { .. }
             | Self::BranchOutcomes { .. } => EvidenceSource::Counted,
             Self::Model { .. }

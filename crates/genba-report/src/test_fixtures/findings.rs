@@ -152,6 +152,7 @@ pub fn places() -> Vec<TimePlace> {
         cost_seconds: Some(gain(5.1e-9, 5.0e-9, 5.2e-9)),
         cost_cycles: Some(gain(18.2, 18.0, 18.4)),
         entries: Some(40_000),
+        idle_iterations: None,
         calls: Some(40_000),
         callers: vec![
             caller(4612, 39_000.0, 0.975, &[]),
@@ -175,6 +176,7 @@ pub fn places() -> Vec<TimePlace> {
         cost_seconds: Some(gain(71e-9, 70e-9, 72e-9)),
         cost_cycles: Some(gain(254.0, 250.0, 258.0)),
         entries: None,
+        idle_iterations: None,
         calls: Some(1),
         callers: Vec::new(),
         bound: None,

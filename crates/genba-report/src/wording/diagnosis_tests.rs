@@ -65,6 +65,7 @@ fn every_fix_has_a_sentence() {
         Fix::SpecialisedSort,
         Fix::ThreadLocalVariable,
         Fix::CopyRuns,
+        Fix::ReserveOnce,
         Fix::WideCompare,
         Fix::LibrarySearch,
         Fix::HoistCalls {

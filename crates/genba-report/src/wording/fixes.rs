@@ -101,6 +101,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Find the end of the run first (memchr, strcspn, or a known length), then copy it with \
              one memcpy (copy_from_slice, extend_from_slice in Rust)."
         }
+        Fix::ReserveOnce => {
+            "Make room for the whole run before the loop, write through a local pointer, and store \
+             the length once after it (a text's closing zero as well). The stores may then change \
+             nothing that the loop reads, so that it keeps all in registers and can be vectorised."
+        }
         Fix::WideCompare => {
             "Compare eight bytes or more at a time: memcmp for equality; for the first difference \
              load eight bytes of each with memcpy, xor them and count the trailing zeros."

@@ -6,16 +6,19 @@ use genba_units::format;
 
 use super::{counts, findings};
 
-/// Share of the time from which findings explain most of it: places are not shown then.
+/// Share of the time that the fixes of all findings would save from which they explain most of it:
+/// places are not shown then.
 const MIN_SHARE_EXPLAINED: f64 = 0.5;
 
 /// Cycles above the bound, as a part of it, from which the difference is reported.
 const MIN_EXCESS_OVER_BOUND: f64 = 0.2;
 
-/// Returns whether the places are shown: where no finding, or all together, explain most of the time.
+/// Returns whether the places are shown: where the fixes of the findings leave most of the time. The
+/// share of the time that a finding is about says less: that of system calls is about all of it.
 pub(crate) fn are_shown(list: &[Finding], places: &[TimePlace]) -> bool {
     let explained = list.iter().filter(|one| findings::gains(one));
-    let explained: f64 = explained.map(|one| one.share.value).sum();
+    let saved = |one: &Finding| (1.0 - 1.0 / one.predicted_speedup.value).min(one.share.value);
+    let explained: f64 = explained.map(saved).sum();
     // Also where a share is not a number.
     !places.is_empty() && (explained < MIN_SHARE_EXPLAINED || !explained.is_finite())
 }
@@ -53,6 +56,7 @@ pub(crate) fn finding(place: &TimePlace) -> Option<String> {
 pub(crate) fn facts(place: &TimePlace, input_bytes: Option<u64>) -> Vec<(&'static str, String)> {
     let mut list = Vec::new();
     list.extend(executions(place).map(|text| ("counted", text)));
+    list.extend(idle_iterations(place).map(|text| ("", text)));
     list.extend(cost(place).map(|text| ("measured", text)));
     list.extend(bound(place).map(|text| ("model", text)));
     list.extend(spent_in(place).map(|text| ("inside", text)));
@@ -91,6 +95,14 @@ fn executions(place: &TimePlace) -> Option<String> {
         ),
     });
     Some(text)
+}
+
+fn idle_iterations(place: &TimePlace) -> Option<String> {
+    let idle = place.idle_iterations.filter(|idle| idle.is_finite())?;
+    Some(format!(
+        "{} of the iterations change nothing: they look at an element and go on",
+        format::short_percent(idle.clamp(0.0, 1.0))
+    ))
 }
 
 fn cost(place: &TimePlace) -> Option<String> {

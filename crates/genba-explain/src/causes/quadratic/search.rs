@@ -1,12 +1,14 @@
 //! Linear searches that compare elements inline.
 
-use genba_code::Flow;
+use genba_code::{BlockId, Flow};
 
 use super::residual_fraction;
 use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
 
 use crate::candidate::Candidate;
-use crate::constants::counts::{MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
+use crate::constants::counts::{
+    MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES, SELDOM_EXECUTIONS,
+};
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::registers::XMM0;
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
@@ -73,8 +75,10 @@ fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
         !found.members.contains(&first)
     };
     let successors = &function.flow.blocks()[block as usize].successors;
+    // Equal hashes are compared further, which happens seldom, and then leave.
+    let leaves = |to: &u32| outside(to) || leaves_by_rare_code(found, *to);
     let exits =
-        matches!(function.code[next].flow, Flow::CondJump(_)) && successors.iter().any(outside);
+        matches!(function.code[next].flow, Flow::CondJump(_)) && successors.iter().any(leaves);
     if !equal || !exits {
         return false;
     }
@@ -106,6 +110,35 @@ fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
         }
     }
     elements == 1 && fixed <= 1 && (fixed == 1 || data.form.ends_with(", i"))
+}
+
+/// Whether a block of the loop that hardly ever runs leads out of it by others of its kind.
+fn leaves_by_rare_code(found: &HotLoop<'_>, first: BlockId) -> bool {
+    let function = found.input;
+    let blocks = function.flow.blocks();
+    let head = function.flow.loops()[found.index as usize].head;
+    let body = function.flow.loop_blocks(found.index);
+    let is_rare = |block: BlockId| {
+        let start = blocks[block as usize].instructions.start as usize;
+        block != head && found.times(start) <= SELDOM_EXECUTIONS
+    };
+    let mut reached = vec![first];
+    let mut next = 0;
+    while let Some(&block) = reached.get(next) {
+        next += 1;
+        if !body.contains(&block) {
+            return next > 1;
+        }
+        if !is_rare(block) || reached.len() > MAX_VALUES_FOLLOWED {
+            continue;
+        }
+        for &to in &blocks[block as usize].successors {
+            if !reached.contains(&to) {
+                reached.push(to);
+            }
+        }
+    }
+    false
 }
 
 /// Whether an address goes through a sequence from its beginning: the beginning is not where an

@@ -83,6 +83,23 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 ByteOperation::Compare => "compared",
             }
         ),
+        LoopFact::ByteTests { bytes, mean_run } => format!(
+            "{} bytes are compared with constants one at a time, {mean_run:.0} on average for each \
+             start; every outcome goes through conditional moves, whether it changes anything or not",
+            count(*bytes)
+        ),
+        LoopFact::AppendedBytes {
+            bytes,
+            mean_run,
+            reloads,
+        } => format!(
+            "{} bytes are appended one at a time{}; {reloads} loads per iteration read the buffer's \
+             pointer and length again, and the length is stored for each byte",
+            count(*bytes),
+            mean_run.map_or(String::new(), |run| format!(
+                ", in runs of {run:.0} bytes on average"
+            ))
+        ),
         LoopFact::ByteTime {
             share,
             cycles: each,

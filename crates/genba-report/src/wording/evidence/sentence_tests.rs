@@ -70,6 +70,15 @@ fn facts_about_loops() {
             bytes: 12_000_000,
             mean_run: 45.2,
         },
+        LoopFact::ByteTests {
+            bytes: 244_000_000,
+            mean_run: 12_200_000.0,
+        },
+        LoopFact::AppendedBytes {
+            bytes: 45_000_000,
+            mean_run: Some(150.0),
+            reloads: 3,
+        },
         LoopFact::ByteRuns {
             operation: ByteOperation::Compare,
             bytes: 12_000_000,

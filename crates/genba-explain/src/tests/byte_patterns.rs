@@ -1,0 +1,163 @@
+//! Bytes appended through memory, bytes tested without branches, and their near misses.
+
+use genba_model::{Fact, LoopFact};
+use iced_x86::code_asm::*;
+
+use crate::candidate::Candidate;
+use crate::causes::{bytewise_compare, bytewise_copy};
+use crate::input::analysis_input::FunctionInput;
+use crate::tests::synthetic::{function, has_fact, program};
+
+const RUNS: u64 = 100_000;
+const ALL: u64 = RUNS * 150;
+
+/// Where an append has the buffer's length.
+#[derive(Clone, Copy, PartialEq)]
+enum Length {
+    /// Read from memory and stored there for each byte.
+    InMemory,
+    /// In a register.
+    InRegister,
+    /// Stored for each byte, but never read again.
+    StoredOnly,
+}
+
+/// `for (i = 0; i < n; i++) put(in[i] + 33, out)` with the body of `put` inlined.
+fn appending(length: Length) -> FunctionInput {
+    function(
+        "format",
+        |a| {
+            let mut head = a.create_label();
+            a.xor(ebx, ebx)?;
+            a.mov(rax, qword_ptr(r15))?;
+            a.set_label(&mut head)?;
+            match length {
+                Length::InMemory => a.mov(rax, qword_ptr(r15))?,
+                Length::InRegister | Length::StoredOnly => a.nop()?,
+            }
+            a.movzx(ecx, byte_ptr(rbp + rbx))?;
+            a.mov(rdi, qword_ptr(r15 + 16))?;
+            a.add(ecx, 33)?;
+            a.mov(byte_ptr(rdi + rax), cl)?;
+            a.add(rax, 1)?;
+            match length {
+                Length::InRegister => a.nop()?,
+                Length::InMemory | Length::StoredOnly => a.mov(qword_ptr(r15), rax)?,
+            }
+            a.add(rbx, 1)?;
+            a.cmp(rbx, rsi)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            RUNS, RUNS, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, RUNS,
+        ],
+        &[
+            0.0, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0,
+        ],
+        &[(11, ALL - RUNS)],
+    )
+}
+
+fn appends(function: FunctionInput) -> Vec<Candidate> {
+    bytewise_copy::detect(&program(vec![function]))
+}
+
+#[test]
+fn bytes_appended_through_memory_are_found() {
+    let found = appends(appending(Length::InMemory));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [6]);
+    assert!(found[0].residual_fraction.value < 0.95);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Loop(LoopFact::AppendedBytes {
+            bytes: ALL,
+            reloads: 2,
+            ..
+        })
+    )));
+}
+
+#[test]
+fn bytes_written_through_registers_are_not_appended_through_memory() {
+    assert!(appends(appending(Length::InRegister)).is_empty());
+    assert!(appends(appending(Length::StoredOnly)).is_empty());
+}
+
+/// What is made of a byte that is tested.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    /// `if (c == 10) { lines++; column = 0; }` without a branch.
+    Selected,
+    /// A branch on it.
+    Branch,
+    /// Less, not equal.
+    Order,
+}
+
+/// Lines and columns up to an error, in starts of this length.
+fn position(bytes: u64, outcome: Outcome) -> FunctionInput {
+    let starts = ALL * 10 / bytes;
+    let all = starts * bytes;
+    function(
+        "position",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            a.xor(r9d, r9d)?;
+            a.set_label(&mut head)?;
+            a.add(rdx, 1)?;
+            a.xor(r8d, r8d)?;
+            a.cmp(byte_ptr(rsi + rdi), 10)?;
+            match outcome {
+                Outcome::Selected => {
+                    a.cmove(rdx, r9)?;
+                    a.sete(r8b)?;
+                }
+                Outcome::Branch => {
+                    a.jne(next)?;
+                    a.nop()?;
+                }
+                Outcome::Order => {
+                    a.cmovb(rdx, r9)?;
+                    a.setb(r8b)?;
+                }
+            }
+            a.set_label(&mut next)?;
+            a.add(rax, r8)?;
+            a.add(rdi, 1)?;
+            a.cmp(rdi, rcx)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[starts, all, all, all, all, all, all, all, all, all, starts],
+        &[0.0, 0.1, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(9, all - starts)],
+    )
+}
+
+fn tests_of(bytes: u64, outcome: Outcome) -> Vec<Candidate> {
+    let found = bytewise_compare::detect(&program(vec![position(bytes, outcome)]));
+    let tests = |one: &Candidate| {
+        let mut facts = one.facts.iter();
+        facts.any(|fact| matches!(fact, Fact::Loop(LoopFact::ByteTests { .. })))
+    };
+    found.into_iter().filter(tests).collect()
+}
+
+#[test]
+fn bytes_tested_without_branches_are_found() {
+    let found = tests_of(1_000_000, Outcome::Selected);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [3]);
+}
+
+#[test]
+fn short_texts_branches_and_orders_are_no_tests_without_branches() {
+    assert!(tests_of(100, Outcome::Selected).is_empty(), "short");
+    assert!(tests_of(1_000_000, Outcome::Branch).is_empty(), "a branch");
+    assert!(
+        tests_of(1_000_000, Outcome::Order).is_empty(),
+        "not equality"
+    );
+}
