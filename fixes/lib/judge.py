@@ -20,12 +20,13 @@ def function_of(finding):
     return (finding.get("site") or {}).get("function") or ""
 
 
-def judge(facts, speedup, on_parent, on_commit, perf=None):
+def judge(facts, speedup, on_parent, on_commit, perf=None, places=None):
     """One row of the result.
 
     `on_parent` and `on_commit` are findings, most profitable first: `cause`,
     `site.function`, `predicted_speedup`. Where the measured gain is below 1.05 the right
-    answer for the parent is none at that place.
+    answer for the parent is none at that place. `perf` has the functions in which the parent's
+    time goes, `places` has them for each place that the tool names.
     """
     accepted = [facts["cause"], *facts.get("also", [])]
     here = [f for f in on_parent[:FIRST] if in_place(facts, function_of(f))]
@@ -40,6 +41,9 @@ def judge(facts, speedup, on_parent, on_commit, perf=None):
            "said": [[f.get("cause"), function_of(f)] for f in on_parent],
            "said_of_commit": [[f.get("cause"), function_of(f)] for f in on_commit
                               if f.get("cause") not in HARMLESS]}
+    if places is not None:
+        row["place_named"] = any(in_place(facts, name) for names in places[:FIRST] for name in names)
+        row["places"] = places
     if perf is not None:
         row["perf_names_it"] = any(in_place(facts, name) for name in perf[:FIRST])
         row["perf"] = perf
@@ -55,9 +59,12 @@ def totals(results):
     gaining = [r for r in results if r["gains"]]
     share = lambda key, rows: sum(bool(r[key]) for r in rows) / len(rows) if rows else None
     with_perf = [r for r in gaining if "perf_names_it" in r]
+    with_places = [r for r in gaining if "place_named" in r]
     return {"rows": len(results), "gaining": len(gaining),
             "site_right": share("site_right", gaining), "cause_right": share("cause_right", gaining),
-            "gain_right": share("gain_right", gaining), "gone_on_commit": share("gone_on_commit", [r for r in gaining if r["cause_right"]]),
+            "gain_right": share("gain_right", gaining),
+            "gone_on_commit": share("gone_on_commit", [r for r in gaining if r["cause_right"]]),
+            "place_named": share("place_named", with_places),
             "perf_names_it": share("perf_names_it", with_perf),
             "silent": sum(not r["said"] for r in gaining),
             "said_though_no_gain": sum(r["site_right"] for r in results if not r["gains"])}

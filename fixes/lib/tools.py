@@ -10,7 +10,7 @@ from lib.rows import Skip
 
 
 def explain(row, side, genba, timeout):
-    """The findings of genba for one side, and the seconds that it took."""
+    """genba's document for one side, and the seconds that it took."""
     began = time.monotonic()
     try:
         done = subprocess.run([genba, "explain", "--json", "--", *row.command(side)],
@@ -21,7 +21,16 @@ def explain(row, side, genba, timeout):
         document = json.loads(done.stdout)
     except json.JSONDecodeError as error:
         raise Skip(f"explain, {side}: status {done.returncode}: {last_line(done.stderr)}") from error
-    return document.get("findings", []), time.monotonic() - began
+    return document, time.monotonic() - began
+
+
+def places(document):
+    """For each place with most time, most first, its function; of libraries and the kernel also who calls."""
+    named = []
+    for place in document.get("places", []):
+        asks = place["callers"] if place["kind"] in ("library", "kernel") else []
+        named.append([site["function"] for site in [place["site"], *(caller["site"] for caller in asks)]])
+    return named
 
 
 def perf_functions(row, count=3):
