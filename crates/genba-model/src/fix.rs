@@ -88,6 +88,15 @@ pub enum Fix {
     ThreadLocalVariable,
     /// Find the end of a run, then copy it at once.
     CopyRuns,
+    /// Take several digits of a long number with one pass.
+    SeveralDigits {
+        /// What it is divided by now.
+        divisor: u64,
+        /// Digits whose power of it fits into a word.
+        digits: u32,
+    },
+    /// Hand on a run by one call, not piece by piece.
+    HandOnRuns,
     /// Make room for a run once, and write it through a local pointer.
     ReserveOnce,
     /// Compare several bytes at a time.

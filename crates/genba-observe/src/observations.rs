@@ -14,6 +14,7 @@ use crate::line_use::{self, LineUse};
 use crate::load_levels::{self, LoadSite};
 use crate::operand_values::{self, OperandValues};
 use crate::overwritten_buffers::{self, OverwrittenBuffer};
+use crate::piecewise_calls::{self, PiecewiseCall};
 use crate::redundant_calls::{self, RedundantCall};
 use crate::repeated_copies::{self, RepeatedCopy};
 use crate::repeated_loops::{self, RepeatedLoop};
@@ -61,6 +62,9 @@ pub struct Observations {
     /// Arguments that are one value in most calls.
     #[serde(default)]
     pub argument_values: Vec<ArgumentValue>,
+    /// Calls that hand on memory in consecutive pieces.
+    #[serde(default)]
+    pub piecewise_calls: Vec<PiecewiseCall>,
     /// Buffers that are filled and overwritten unread.
     pub overwritten_buffers: Vec<OverwrittenBuffer>,
     /// Copies of copies.
@@ -238,6 +242,7 @@ pub fn observe(
         redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),
         repeated_loops: repeated_loops::repeated_loops(bursts, code),
         argument_values: argument_values::argument_values(bursts),
+        piecewise_calls: piecewise_calls::piecewise_calls(bursts),
         overwritten_buffers: overwritten_buffers::overwritten_buffers(bursts, code),
         repeated_copies: repeated_copies::repeated_copies(bursts, code),
         data: data_places::data_places(bursts, &watched.spaces, code),

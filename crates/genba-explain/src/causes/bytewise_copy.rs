@@ -3,7 +3,8 @@
 //! **Signature.** A loop whose usual path loads a byte, stores it unchanged and advances by one, in
 //! runs of 16 bytes or more. A comparison that finds the end of the run is no other use of the
 //! byte. Or a loop that appends a byte per iteration to a buffer whose length it loads from memory
-//! and stores there again ([`crate::patterns::appends`]).
+//! and stores there again ([`crate::patterns::appends`]). Or calls that hand on a few bytes each and,
+//! as bursts show, take up where the one before stopped.
 //!
 //! **Confirmation.** The counted run length.
 //!
@@ -13,15 +14,23 @@
 //!
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 
-use genba_model::{ByteOperation, Cause, Estimate, Fix, LoopFact};
+use genba_model::{ByteOperation, CallFact, Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
-use crate::constants::gains::{APPENDED_VECTOR_LOW, BYTE_COPY_CYCLES, MAX_LOOP_RESIDUAL};
-use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
+use crate::causes::loop_invariant_call::cost;
+use crate::constants::counts::{
+    MAX_BYTES_OF_PIECE, MIN_BURSTS_FOR_EVENTS, MIN_BYTES_IN_RUN, MIN_CALLS_IN_HOT_CODE,
+    MIN_SEEN_EXECUTIONS,
+};
+use crate::constants::gains::{
+    APPENDED_VECTOR_LOW, BYTE_COPY_CYCLES, MAX_LOOP_RESIDUAL, PIECES_REST,
+};
+use crate::constants::time_shares::{MIN_SHARE_OF_BYTE_LOOP, MIN_SHARE_OF_CALLEE, MOST_OF_IT};
 use crate::gain::saved_time::combined;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::appends::append;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
+use crate::patterns::calls::all_calls;
 use crate::patterns::hot_loops::hot_loops;
 
 /// Finds loops that copy bytes unchanged, from the usual path of each loop and its counted run
@@ -32,7 +41,69 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let copied = all.iter().filter(|one| !one.stores.is_empty());
     let mut found: Vec<Candidate> = copied.map(candidate).collect();
     found.extend(appended(input));
+    found.extend(piecewise(input));
     found
+}
+
+/// Calls that hand on a few bytes each, where the call before stopped, as bursts show.
+fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(observed) = &input.observed else {
+        return Vec::new();
+    };
+    let few = observed.piecewise_calls.iter().filter(|one| {
+        one.bytes_per_call <= MAX_BYTES_OF_PIECE
+            && one.bytes_per_call * one.calls_per_run >= MIN_BYTES_IN_RUN
+            && one.seen.share.low >= MOST_OF_IT
+            && one.seen.executions >= MIN_SEEN_EXECUTIONS
+            && one.seen.bursts >= MIN_BURSTS_FOR_EVENTS
+    });
+    few.filter_map(|one| {
+        let path = observed.path(one.at);
+        let call = all_calls(input).find(|call| {
+            let function = &input.functions[call.caller];
+            let address = function.code.get(call.site.at).map(|code| code.address);
+            function.module == path && address == Some(one.at.address)
+        })?;
+        let function = &input.functions[call.caller];
+        let (share, each) = cost(input, &call)?;
+        if !function.own || share < MIN_SHARE_OF_CALLEE || call.target.count < MIN_CALLS_IN_HOT_CODE
+        {
+            return None;
+        }
+        let site = vec![call.site.at];
+        let mut found = Candidate::new(
+            Cause::BytewiseCopy,
+            Some(call.caller),
+            site,
+            Fix::HandOnRuns,
+        );
+        found.share = Some(share);
+        // One call for a run, and what finds the run's end.
+        let once = 1.0 / one.calls_per_run;
+        let stays = |of_rest: f64| once + of_rest * (1.0 - once);
+        found.residual_fraction = Estimate {
+            value: stays(PIECES_REST.0),
+            low: stays(PIECES_REST.1),
+            high: stays(PIECES_REST.2),
+        };
+        found.executions = Some(call.target.count);
+        found.cycles = Some(Estimate::exact(each));
+        Some(
+            found
+                .fact(CallFact::Pieces {
+                    function: call.target.function.clone(),
+                    calls: call.target.count,
+                    bytes: one.bytes_per_call,
+                    continued: one.seen.share,
+                })
+                .fact(CallFact::Time {
+                    function: None,
+                    share,
+                    cycles: each,
+                }),
+        )
+    })
+    .collect()
 }
 
 /// Loops that append bytes through memory: one candidate for all of a function, whose fix is one.

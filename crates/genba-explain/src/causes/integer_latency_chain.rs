@@ -3,25 +3,32 @@
 //! **Signature.** An innermost loop with many iterations over data whose measured cycles are those
 //! of a chain of multiplications and additions, `crc32` instructions, or table look-ups combined by
 //! exclusive or, into which each iteration feeds something new. Generators, which read nothing, and
-//! state machines, whose steps cannot be split, are not reported.
+//! state machines, whose steps cannot be split, are not reported. Or a long division of a number of
+//! many words by a small constant, inside of another loop ([`crate::patterns::word_division`]): digits
+//! taken one at a time.
 //!
 //! **Confirmation.** Several steps at once: `h·f⁴ + a·f³ + b·f² + c·f + d`; eight tables; several
-//! streams in parallel.
+//! streams in parallel; a power of the divisor for several digits.
 //!
 //! **Gain.** The loop is modelled with the chain split and the loop unrolled as often.
 //!
 //! **Source.** M. Kounavis, F. Berry, "Novel Table Lookup-Based Algorithms for High-Performance CRC
 //! Generation", 2008 (slicing by 8); A. Fog, section 9.5, on dependency chains.
 
-use genba_model::{Cause, Reduction};
+use genba_model::{Cause, DivisionFact, Estimate, Fix, LoopFact, Reduction};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MIN_INDEPENDENT_LOOKUPS, MIN_INDEX_BYTES, MIN_TRIPS_FOR_OTHER_HASH,
+    MIN_INDEPENDENT_LOOKUPS, MIN_INDEX_BYTES, MIN_SEARCHES, MIN_TRIPS_FOR_OTHER_HASH,
+    MIN_WORDS_OF_LONG_NUMBER,
 };
+use crate::constants::gains::{CYCLES_OF_DIGIT, MAX_RESIDUAL};
+use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Origin, Value};
+use crate::patterns::hot_loops::hot_loops;
 use crate::patterns::latency_chain::{Chained, candidate, chained};
+use crate::patterns::word_division::word_division;
 
 /// Finds hot loops bound by a chain of integer multiplications, `crc32` instructions or table
 /// look-ups over data.
@@ -40,7 +47,54 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .filter(|one| one.kind != Reduction::Table || !is_sliced(one));
     suited
         .map(|one| candidate(Cause::IntegerLatencyChain, one))
+        .chain(divisions_by_digit(input))
         .collect()
+}
+
+/// Numbers of many words that are divided by a small constant for each digit.
+fn divisions_by_digit(input: &AnalysisInput) -> Vec<Candidate> {
+    let loops = hot_loops(input, MIN_SHARE_OF_CHAIN_LOOP);
+    let own = loops.iter().filter(|one| one.input.own);
+    own.filter_map(|one| {
+        let division = word_division(one)?;
+        // All that a pass for a digit does is done for several.
+        let pass = one.parent()?;
+        if pass.cost.iterations < MIN_SEARCHES || one.trips? < MIN_WORDS_OF_LONG_NUMBER {
+            return None;
+        }
+        let site = vec![division.multiplication];
+        let fix = Fix::SeveralDigits {
+            divisor: division.divisor,
+            digits: division.digits,
+        };
+        let mut found = Candidate::new(Cause::IntegerLatencyChain, Some(one.function), site, fix);
+        found.affected.clone_from(&pass.members);
+        let digits = f64::from(division.digits);
+        let fewer = 1.0 / digits;
+        let apart = CYCLES_OF_DIGIT / (one.trips? * one.cycles.value);
+        found.residual_fraction = Estimate {
+            value: (fewer + apart).min(MAX_RESIDUAL),
+            low: fewer,
+            high: (2.0 * (fewer + apart)).min(MAX_RESIDUAL),
+        };
+        found.executions = Some(one.cost.iterations);
+        found.cycles = Some(one.cycles);
+        Some(
+            found
+                .fact(LoopFact::Time {
+                    share: Some(one.share),
+                    iterations: one.cost.iterations,
+                    cycles: one.cycles.value,
+                    trip_count: one.trips,
+                })
+                .fact(DivisionFact::WordByWord {
+                    divisor: division.divisor,
+                    word_bits: division.word_bits,
+                    digits: division.digits,
+                }),
+        )
+    })
+    .collect()
 }
 
 /// Whether an iteration looks up several tables side by side already: of the bytewise loop, however

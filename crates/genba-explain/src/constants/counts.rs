@@ -264,3 +264,11 @@ pub(crate) const MIN_SEEN_EXECUTIONS: u64 = 100;
 /// Instructions of a loop that does nothing but wait for a lock. Chosen: test, `pause`, exchange,
 /// back-off.
 pub(crate) const MAX_INSTRUCTIONS_OF_SPIN_LOOP: usize = 16;
+
+/// Mean bytes of a piece that a call hands on up to which the call is its main cost. Chosen: one
+/// register.
+pub(crate) const MAX_BYTES_OF_PIECE: f64 = 8.0;
+
+/// Mean words of a number from which a pass over it is most of what a digit costs. Chosen: with fewer
+/// the digits of a group cost as much.
+pub(crate) const MIN_WORDS_OF_LONG_NUMBER: f64 = 4.0;

@@ -357,3 +357,11 @@ pub(crate) const APPENDED_VECTOR_LOW: f64 = 0.4;
 /// Bytes between those that a loop without branches looks for: likely (a line of text), most, and
 /// least. Chosen: without branches they are not counted.
 pub(crate) const BYTES_BETWEEN_MATCHES: [f64; 3] = [64.0, 1000.0, 16.0];
+
+/// Time of calls that are spared where pieces are handed on as runs that remains: likely, least,
+/// most. Chosen: the run's end must be found, which the pieces were made for.
+pub(crate) const PIECES_REST: SavedFractions = (0.15, 0.0, 0.5);
+
+/// Cycles of taking one digit out of a group that fits a register: a multiplication by a reciprocal
+/// and back. Chosen.
+pub(crate) const CYCLES_OF_DIGIT: f64 = 6.0;

@@ -21,3 +21,4 @@ pub(crate) mod search_loops;
 pub(crate) mod slow_loads;
 pub(crate) mod unoptimised_code;
 pub(crate) mod value_steps;
+pub(crate) mod word_division;

@@ -1,12 +1,13 @@
 //! Bytes appended through memory, bytes tested without branches, and their near misses.
 
-use genba_model::{Fact, LoopFact};
+use genba_model::{CodePoint, Estimate, Fact, LoopFact};
+use genba_observe::{Observations, PiecewiseCall, Seen};
 use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::{bytewise_compare, bytewise_copy};
 use crate::input::analysis_input::FunctionInput;
-use crate::tests::synthetic::{function, has_fact, program};
+use crate::tests::synthetic::{call, function, has_fact, program};
 
 const RUNS: u64 = 100_000;
 const ALL: u64 = RUNS * 150;
@@ -160,4 +161,64 @@ fn short_texts_branches_and_orders_are_no_tests_without_branches() {
         tests_of(1_000_000, Outcome::Order).is_empty(),
         "not equality"
     );
+}
+
+const PUTS: u64 = 10_000_000;
+
+/// `put(out, in, n)` of a few bytes for each letter, which bursts saw continue the call before in
+/// this share of the calls.
+fn putting(bytes: f64, continued: f64) -> Vec<Candidate> {
+    let put = function("put", |a| a.ret(), &[PUTS], &[0.3], &[]);
+    let mut caller = function(
+        "write",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.call(0x1000u64)?;
+            a.add(rsi, 2)?;
+            a.cmp(rsi, rbx)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[PUTS, PUTS, PUTS, PUTS, 1],
+        &[0.02, 0.1, 0.1, 0.1, 0.0],
+        &[(3, PUTS - 1)],
+    );
+    caller.call_sites = vec![call(0, "put", PUTS, 20.0)];
+    let mut input = program(vec![put, caller]);
+    let point = |address| CodePoint { module: 0, address };
+    input.observed = Some(Observations {
+        modules: vec!["/bin/prog".to_owned()],
+        piecewise_calls: vec![PiecewiseCall {
+            at: point(0x1000),
+            target: point(0x1000),
+            seen: Seen {
+                share: Estimate::exact(continued),
+                executions: 10_000,
+                bursts: 30,
+            },
+            bytes_per_call: bytes,
+            calls_per_run: 1.0 / (1.0 - continued).max(0.001),
+        }],
+        ..Observations::default()
+    });
+    bytewise_copy::detect(&input)
+}
+
+#[test]
+fn runs_handed_on_by_calls_of_few_bytes_are_found() {
+    let found = putting(1.8, 0.97);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].function, &found[0].site[..]), (Some(1), &[0][..]));
+    assert!(
+        found[0]
+            .share
+            .is_some_and(|share| (0.3..0.5).contains(&share))
+    );
+}
+
+#[test]
+fn words_and_large_pieces_are_no_runs() {
+    assert!(putting(1.8, 0.3).is_empty(), "seldom continued");
+    assert!(putting(64.0, 0.97).is_empty(), "large pieces");
 }

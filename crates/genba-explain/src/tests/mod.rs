@@ -5,6 +5,7 @@ mod calls;
 mod chain_searches;
 mod conversions;
 mod latency;
+mod long_divisions;
 mod loops;
 mod needed_divisions;
 mod observed_data;

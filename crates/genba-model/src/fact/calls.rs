@@ -85,6 +85,17 @@ pub enum CallFact {
         /// Calls for each entry of the loop.
         per_entry: f64,
     },
+    /// Calls that hand on memory in consecutive pieces.
+    Pieces {
+        /// The function.
+        function: String,
+        /// Calls.
+        calls: u64,
+        /// Mean bytes of a piece.
+        bytes: f64,
+        /// Share of the calls that continue the one before.
+        continued: Estimate,
+    },
     /// The loop changes nothing that the argument is made of.
     InvariantArgument,
     /// Calls that look up thread-local data.
@@ -116,6 +127,7 @@ impl CallFact {
         match self {
             Self::Time { .. } => EvidenceSource::Measured,
             Self::InlinedCost { .. } | Self::ThreadLocalLoad => EvidenceSource::Model,
+            Self::Pieces { .. } => EvidenceSource::Observed,
             _ => EvidenceSource::Counted,
         }
     }

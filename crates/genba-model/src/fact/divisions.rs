@@ -68,6 +68,15 @@ pub enum DivisionFact {
         /// Executions.
         executions: u64,
     },
+    /// A number of many words is divided by a small constant, once for each digit.
+    WordByWord {
+        /// The constant.
+        divisor: u64,
+        /// Bits of a word.
+        word_bits: u32,
+        /// Digits whose power of the constant fits into a word.
+        digits: u32,
+    },
     /// Who calls the function of the divisions.
     CalledFrom {
         /// The caller.

@@ -65,6 +65,11 @@ fn every_fix_has_a_sentence() {
         Fix::SpecialisedSort,
         Fix::ThreadLocalVariable,
         Fix::CopyRuns,
+        Fix::HandOnRuns,
+        Fix::SeveralDigits {
+            divisor: 10,
+            digits: 9,
+        },
         Fix::ReserveOnce,
         Fix::WideCompare,
         Fix::LibrarySearch,

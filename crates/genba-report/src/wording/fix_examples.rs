@@ -66,6 +66,12 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "while (*in && *in != '{')\n    *out++ = *in++;",
             "size_t n = strcspn(in, \"{\");\nmemcpy(out, in, n);\nin += n; out += n;",
         ),
+        // The sentence has the figures at hand.
+        Fix::SeveralDigits { .. } => return None,
+        Fix::HandOnRuns => (
+            "while (in < end) {\n    n = length_of_letter(in);\n    put(out, in, n);\n    in += n;\n}",
+            "start = in;\nwhile (in < end && stays_the_same(in))\n    in += length_of_letter(in);\nput(out, start, in - start);",
+        ),
         Fix::ReserveOnce => (
             "for (i = 0; i < n; i++)\n    append(buffer, in[i]);",
             "char *out = reserve(buffer, n);\nfor (i = 0; i < n; i++)\n    out[i] = in[i];\nbuffer->length += n;",

@@ -101,6 +101,17 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Find the end of the run first (memchr, strcspn, or a known length), then copy it with \
              one memcpy (copy_from_slice, extend_from_slice in Rust)."
         }
+        Fix::SeveralDigits { divisor, digits } => {
+            return format!(
+                "Divide by {divisor}^{digits} instead of {divisor}: the remainder of one pass has \
+                 {digits} digits, which are taken out of it in a register. The number is then gone \
+                 through {digits} times less often."
+            );
+        }
+        Fix::HandOnRuns => {
+            "Remember where a run began, go on while its pieces are handed on unchanged, and pass the \
+             whole run with one call where it ends."
+        }
         Fix::ReserveOnce => {
             "Make room for the whole run before the loop, write through a local pointer, and store \
              the length once after it (a text's closing zero as well). The stores may then change \

@@ -6,19 +6,24 @@ use genba_units::format;
 
 use super::{counts, findings};
 
-/// Share of the time that the fixes of all findings would save from which they explain most of it:
-/// places are not shown then.
+/// Share of the time from which findings explain most of it: places are not shown then.
 const MIN_SHARE_EXPLAINED: f64 = 0.5;
+
+/// Share of the time from which a finding is about the whole program.
+const SHARE_OF_WHOLE_PROGRAM: f64 = 0.999;
 
 /// Cycles above the bound, as a part of it, from which the difference is reported.
 const MIN_EXCESS_OVER_BOUND: f64 = 0.2;
 
-/// Returns whether the places are shown: where the fixes of the findings leave most of the time. The
-/// share of the time that a finding is about says less: that of system calls is about all of it.
+/// Returns whether the places are shown: where no finding, or all together, explain most of the time.
+/// Findings about the whole program (system calls, allocations) explain what their fix would save.
 pub(crate) fn are_shown(list: &[Finding], places: &[TimePlace]) -> bool {
     let explained = list.iter().filter(|one| findings::gains(one));
-    let saved = |one: &Finding| (1.0 - 1.0 / one.predicted_speedup.value).min(one.share.value);
-    let explained: f64 = explained.map(saved).sum();
+    let share = |one: &Finding| match one.share.value >= SHARE_OF_WHOLE_PROGRAM {
+        true => 1.0 - 1.0 / one.predicted_speedup.value,
+        false => one.share.value,
+    };
+    let explained: f64 = explained.map(share).sum();
     // Also where a share is not a number.
     !places.is_empty() && (explained < MIN_SHARE_EXPLAINED || !explained.is_finite())
 }

@@ -106,6 +106,17 @@ pub(super) fn sentence(fact: &CallFact) -> String {
             "`{function}` is called {} times, {per_entry:.0} times per entry of the loop",
             count(*calls)
         ),
+        CallFact::Pieces {
+            function,
+            calls,
+            bytes,
+            continued,
+        } => format!(
+            "`{function}` is called {} times from here with {bytes:.1} bytes on average; {} of the \
+             calls take up where the one before stopped",
+            count(*calls),
+            percent(continued.value)
+        ),
         CallFact::InvariantArgument => {
             "the loop changes nothing that its argument is computed from".to_owned()
         }

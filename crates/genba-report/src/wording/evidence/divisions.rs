@@ -81,6 +81,14 @@ pub(super) fn sentence(fact: &DivisionFact) -> String {
              times; no quotient is computed twice",
             count(*executions)
         ),
+        DivisionFact::WordByWord {
+            divisor,
+            word_bits,
+            digits,
+        } => format!(
+            "the loop divides a number of many {word_bits}-bit words by {divisor}; a word has room for \
+             the remainder by {divisor}^{digits}"
+        ),
         DivisionFact::CalledFrom { caller, calls } => {
             format!("called {} times from `{caller}`", count(*calls))
         }

@@ -175,6 +175,11 @@ fn facts_about_loads_and_divisions() {
             share: 0.8,
             both_results: Some(s("div")),
         },
+        DivisionFact::WordByWord {
+            divisor: 10,
+            word_bits: 32,
+            digits: 9,
+        },
         DivisionFact::Reciprocal {
             multiplication: s("mul r9"),
             remainder: s("imul rdx,r8"),
@@ -197,6 +202,12 @@ fn facts_about_calls_and_builds() {
         inlined_cycles: range(1.0, 2.0, 4.0),
     };
     let calls = [
+        CallFact::Pieces {
+            function: f(),
+            calls: 23_600_000,
+            bytes: 1.8,
+            continued: range(0.95, 0.97, 0.99),
+        },
         CallFact::SmallCallee {
             function: s("at"),
             others: 2,

@@ -1,0 +1,144 @@
+//! Calls that take up where the call before stopped: a run of memory handed on piece by piece.
+//!
+//! A pointer and a length among a call's arguments continue the call before from the same place if
+//! that one's pointer plus its length is this one's pointer. One call with the whole run would do.
+//! Only calls between which the burst has none from the same place are compared; the first one of
+//! a burst is not judged.
+
+use genba_model::{Burst, CodePoint, Observed};
+use serde::{Deserialize, Serialize};
+
+use crate::fast_hash::FastMap;
+use crate::tally::{Seen, Tally};
+
+/// A call instruction that hands on memory in consecutive pieces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PiecewiseCall {
+    /// The call instruction.
+    pub at: CodePoint,
+    /// The callee's entry.
+    pub target: CodePoint,
+    /// Calls that continue the one before, of those that have one before in their burst.
+    pub seen: Seen,
+    /// Bytes of a piece, on average.
+    pub bytes_per_call: f64,
+    /// Pieces of a run, on average.
+    pub calls_per_run: f64,
+}
+
+/// Arguments that may be a pointer and its length, by number.
+const PAIRS: [(usize, usize); 4] = [(0, 1), (1, 2), (2, 3), (0, 2)];
+
+/// The longest piece: a length above is none, or copying it takes longer than the call.
+const MAX_PIECE_BYTES: u64 = 64;
+
+/// Share of the calls that must continue the one before.
+const MIN_SHARE: f64 = 0.2;
+
+type Key = (CodePoint, CodePoint, usize);
+
+#[derive(Default)]
+struct Totals {
+    bytes: u64,
+    calls: u64,
+}
+
+/// Finds calls with consecutive pieces, those with most calls first; of each the pair of arguments
+/// that continues most often.
+pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
+    let mut tally: Tally<Key> = Tally::new();
+    let mut totals: FastMap<Key, Totals> = FastMap::default();
+    let mut last: FastMap<(CodePoint, CodePoint), [u64; 6]> = FastMap::default();
+    for burst in bursts {
+        last.clear();
+        for event in &burst.events {
+            let Observed::Call { target, arguments } = event.what else {
+                continue;
+            };
+            let Some(before) = last.insert((event.at, target), arguments) else {
+                continue;
+            };
+            for (number, &(pointer, length)) in PAIRS.iter().enumerate() {
+                let piece = before[length];
+                let is_piece = (1..=MAX_PIECE_BYTES).contains(&piece);
+                let continues =
+                    is_piece && before[pointer].wrapping_add(piece) == arguments[pointer];
+                let key = (event.at, target, number);
+                tally.count(key, continues);
+                if continues {
+                    let one = totals.entry(key).or_default();
+                    one.bytes += piece;
+                    one.calls += 1;
+                }
+            }
+        }
+        tally.end_of_burst();
+    }
+    let mut found: Vec<PiecewiseCall> = Vec::new();
+    for ((at, target, number), seen) in tally.shares() {
+        let share = seen.share.value;
+        let Some(total) = totals.get(&(at, target, number)) else {
+            continue;
+        };
+        let known = found
+            .iter_mut()
+            .find(|one| one.at == at && one.target == target);
+        let one = PiecewiseCall {
+            at,
+            target,
+            seen,
+            bytes_per_call: total.bytes as f64 / total.calls.max(1) as f64,
+            // Of a run all pieces but the first continue one.
+            calls_per_run: 1.0 / (1.0 - share).max(1.0 / seen.executions.max(1) as f64),
+        };
+        match known {
+            Some(known) if known.seen.share.value < share => *known = one,
+            None if share >= MIN_SHARE => found.push(one),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{at, burst, call};
+
+    fn puts(pieces: &[(u64, u64)]) -> Vec<PiecewiseCall> {
+        let one = |&(pointer, length): &(u64, u64)| {
+            call(0x10, at(0x100), [0x9000, pointer, length, 0, 0, 0])
+        };
+        piecewise_calls(&[burst(pieces.iter().map(one).collect())])
+    }
+
+    #[test]
+    fn pieces_that_follow_one_another_are_found() {
+        let pieces: Vec<(u64, u64)> = (0..100).map(|one| (0x1000 + 2 * one, 2)).collect();
+        let found = puts(&pieces);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].at, found[0].target), (at(0x10), at(0x100)));
+        assert!((found[0].seen.share.value - 1.0).abs() < 1e-12);
+        assert!((found[0].bytes_per_call - 2.0).abs() < 1e-12);
+        assert!(found[0].calls_per_run > 50.0);
+    }
+
+    #[test]
+    fn runs_that_begin_elsewhere_end_the_ones_before() {
+        let pieces = (0..100u64).map(|one| (0x1000 + 0x100 * (one / 10) + 3 * (one % 10), 3));
+        let found = puts(&pieces.collect::<Vec<_>>());
+        assert!((found[0].calls_per_run - 10.0).abs() < 1.5);
+    }
+
+    #[test]
+    fn words_from_elsewhere_and_large_blocks_are_no_pieces() {
+        let words: Vec<(u64, u64)> = (0..100)
+            .map(|one| (0x1000 + 64 * (one * 7 % 100), 5))
+            .collect();
+        assert!(puts(&words).is_empty());
+        let blocks: Vec<(u64, u64)> = (0..100).map(|one| (0x1000 + 4096 * one, 4096)).collect();
+        assert!(puts(&blocks).is_empty());
+        let same: Vec<(u64, u64)> = (0..100).map(|_| (0x1000, 0)).collect();
+        assert!(puts(&same).is_empty(), "nothing is handed on");
+    }
+}
