@@ -81,7 +81,8 @@ pub struct Finding {
     pub source: Vec<SourceLine>,
 }
 
-/// Code before and after a fix.
+/// The idiom that a fix is about, before and after it: an example, not the code at hand, whose lines are
+/// the source of the finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     /// Code before.

@@ -95,6 +95,8 @@ pub enum Fix {
         /// Digits whose power of it fits into a word.
         digits: u32,
     },
+    /// Count trailing zeros with an instruction and shift once.
+    CountTrailingZeros,
     /// Hand on a run by one call, not piece by piece.
     HandOnRuns,
     /// Make room for a run once, and write it through a local pointer.

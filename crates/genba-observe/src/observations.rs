@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::argument_values::{self, ArgumentValue};
 use crate::branches::{self, BranchSite, OneWayBranch};
 use crate::cache_geometry::CacheGeometry;
+use crate::call_lengths::{self, CallLength};
 use crate::code_knowledge::CodeKnowledge;
 use crate::data_places::{self, AddressSpace, DataSite};
 use crate::dead_stores::{self, DeadStore};
@@ -62,6 +63,9 @@ pub struct Observations {
     /// Arguments that are one value in most calls.
     #[serde(default)]
     pub argument_values: Vec<ArgumentValue>,
+    /// Third arguments of calls, in order of their place.
+    #[serde(default)]
+    pub call_lengths: Vec<CallLength>,
     /// Calls that hand on memory in consecutive pieces.
     #[serde(default)]
     pub piecewise_calls: Vec<PiecewiseCall>,
@@ -242,6 +246,7 @@ pub fn observe(
         redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),
         repeated_loops: repeated_loops::repeated_loops(bursts, code),
         argument_values: argument_values::argument_values(bursts),
+        call_lengths: call_lengths::call_lengths(bursts),
         piecewise_calls: piecewise_calls::piecewise_calls(bursts),
         overwritten_buffers: overwritten_buffers::overwritten_buffers(bursts, code),
         repeated_copies: repeated_copies::repeated_copies(bursts, code),

@@ -3,7 +3,7 @@
  *     feed FILE SERVER [ARGUMENT...]
  *
  * The server gets a socket in a folder of its own, and becomes this process, so that it is what
- * is measured; a child feeds it. The reply to the file's last command ends in MARK: the child then
+ * is measured; another one feeds it. The reply to the file's last command ends in MARK: it then
  * prints a hash of the replies (FNV-1a, G. Fowler, L. Noll, K. Vo, 1991), shuts the server down, and
  * is gone before it. */
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,12 +91,16 @@ int main(int count, char **words) {
     if (mkdtemp(folder) == NULL) fail(folder);
     snprintf(path, sizeof path, "%s/s", folder);
     snprintf(log, sizeof log, "%s/log", folder);
+    // The child of a child: nobody waits for it, least of all the server.
     pid_t child = fork();
     if (child < 0) fail("fork");
     if (child == 0) {
-        feed(words[1], folder, path, log);
+        pid_t grandchild = fork();
+        if (grandchild < 0) fail("fork");
+        if (grandchild == 0) feed(words[1], folder, path, log);
         return 0;
     }
+    waitpid(child, NULL, 0);
     const char *fixed[] = {"--port", "0", "--unixsocket", path, "--logfile", log, "--dir", folder, "--save", ""};
     int more = sizeof fixed / sizeof *fixed;
     char **server = calloc(count + more, sizeof *server);

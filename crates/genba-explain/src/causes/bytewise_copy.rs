@@ -15,11 +15,12 @@
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 
 use genba_model::{ByteOperation, CallFact, Cause, Estimate, Fix, LoopFact};
+use genba_observe::PiecewiseCall;
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::cost;
 use crate::constants::counts::{
-    MAX_BYTES_OF_PIECE, MIN_BURSTS_FOR_EVENTS, MIN_BYTES_IN_RUN, MIN_CALLS_IN_HOT_CODE,
+    MAX_BYTES_OF_PIECE, MIN_BURSTS_FOR_EVENTS, MIN_CALLS_IN_HOT_CODE, MIN_PIECES_OF_RUN,
     MIN_SEEN_EXECUTIONS,
 };
 use crate::constants::gains::{
@@ -30,7 +31,7 @@ use crate::gain::saved_time::combined;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::appends::append;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
-use crate::patterns::calls::all_calls;
+use crate::patterns::calls::{Call, all_calls};
 use crate::patterns::hot_loops::hot_loops;
 
 /// Finds loops that copy bytes unchanged, from the usual path of each loop and its counted run
@@ -52,20 +53,27 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
     };
     let few = observed.piecewise_calls.iter().filter(|one| {
         one.bytes_per_call <= MAX_BYTES_OF_PIECE
-            && one.bytes_per_call * one.calls_per_run >= MIN_BYTES_IN_RUN
+            && one.calls_per_run >= MIN_PIECES_OF_RUN
             && one.seen.share.low >= MOST_OF_IT
             && one.seen.executions >= MIN_SEEN_EXECUTIONS
             && one.seen.bursts >= MIN_BURSTS_FOR_EVENTS
     });
-    few.filter_map(|one| {
+    let of_code = few.filter_map(|one| {
         let path = observed.path(one.at);
         let call = all_calls(input).find(|call| {
             let function = &input.functions[call.caller];
             let address = function.code.get(call.site.at).map(|code| code.address);
             function.module == path && address == Some(one.at.address)
         })?;
+        Some((one, call))
+    });
+    let all: Vec<(&PiecewiseCall, Call<'_>)> = of_code.collect();
+    // Who hands pieces on to who hands them on in turn is where runs are made.
+    let outer = |call: &Call<'_>| all.iter().any(|one| one.1.callee == Some(call.caller));
+    let outermost = all.iter().filter(|one| !outer(&one.1));
+    let found = outermost.filter_map(|(one, call)| {
         let function = &input.functions[call.caller];
-        let (share, each) = cost(input, &call)?;
+        let (share, each) = cost(input, call)?;
         if !function.own || share < MIN_SHARE_OF_CALLEE || call.target.count < MIN_CALLS_IN_HOT_CODE
         {
             return None;
@@ -102,8 +110,8 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
                     cycles: each,
                 }),
         )
-    })
-    .collect()
+    });
+    found.collect()
 }
 
 /// Loops that append bytes through memory: one candidate for all of a function, whose fix is one.

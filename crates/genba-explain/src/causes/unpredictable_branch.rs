@@ -3,7 +3,8 @@
 //! **Signature.** An innermost loop without calls that takes many more cycles than its dependency
 //! chain and its throughput; conditional branches in it with varying outcome; and the time is right
 //! behind those branches, on either path, where the processor restarts after a misprediction.
-//! Branches with a predictable pattern cost nothing and are not reported.
+//! Branches with a predictable pattern cost nothing and are not reported. Or a small loop that shifts
+//! a number right until its lowest bit is set ([`crate::patterns::trailing_zeros`]).
 //!
 //! **Confirmation.** Sorted input; a version without the branch.
 //!
@@ -23,7 +24,7 @@ use crate::constants::counts::{
     MIN_TRIPS_FOR_CARRIED_CHAIN, VARYING_OUTCOME,
 };
 use crate::constants::gains::{
-    BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_WAIT, MAX_LOOP_RESIDUAL,
+    BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_WAIT, CYCLES_OF_TRAILING_ZEROS, MAX_LOOP_RESIDUAL,
 };
 use crate::constants::model_fit::{
     COUNTED_MISPREDICTION_SLACK, MIN_MISPREDICTION_PART, MIN_MISPREDICTIONS_PER_ITERATION,
@@ -38,6 +39,7 @@ use crate::constants::search_limits::MAX_REPORTED_BRANCHES;
 use crate::constants::time_shares::{MIN_SHARE_OF_BRANCH_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::trailing_zeros::trailing_zeros;
 use crate::patterns::value_steps::{Step, address_step};
 
 /// Finds small loops whose cycles are those of mispredicted branches: counted or simulated where a
@@ -45,7 +47,34 @@ use crate::patterns::value_steps::{Step, address_step};
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP);
-    all.iter().filter_map(|one| candidate(input, one)).collect()
+    let shifts = all.iter().filter_map(shifted_out);
+    (all.iter().filter_map(|one| candidate(input, one)))
+        .chain(shifts)
+        .collect()
+}
+
+/// A loop that shifts trailing zeros out: an instruction counts them.
+fn shifted_out(one: &HotLoop<'_>) -> Option<Candidate> {
+    let test = trailing_zeros(one).filter(|_| one.input.own)?;
+    let entry = one.trips? * one.cycles.value;
+    let fix = Fix::CountTrailingZeros;
+    let site = vec![test];
+    let mut found = Candidate::new(Cause::UnpredictableBranch, Some(one.function), site, fix);
+    found.affected.clone_from(&one.members);
+    let [likely, least, most] = CYCLES_OF_TRAILING_ZEROS.map(|cycles| cycles / entry);
+    found.residual_fraction = Estimate {
+        value: likely.min(MAX_LOOP_RESIDUAL),
+        low: least.min(MAX_LOOP_RESIDUAL),
+        high: most.min(1.0),
+    };
+    found.executions = Some(one.cost.iterations);
+    found.cycles = Some(one.cycles);
+    Some(found.fact(LoopFact::Time {
+        share: Some(one.share),
+        iterations: one.cost.iterations,
+        cycles: one.cycles.value,
+        trip_count: one.trips,
+    }))
 }
 
 /// Whether branches are found whose guesses may be what a loop's time goes into.

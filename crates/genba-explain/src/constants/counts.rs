@@ -272,3 +272,12 @@ pub(crate) const MAX_BYTES_OF_PIECE: f64 = 8.0;
 /// Mean words of a number from which a pass over it is most of what a digit costs. Chosen: with fewer
 /// the digits of a group cost as much.
 pub(crate) const MIN_WORDS_OF_LONG_NUMBER: f64 = 4.0;
+
+/// Bytes of a copy at a call that no burst met. Chosen: a short one, as most are.
+pub(crate) const UNSEEN_COPY_BYTES: f64 = 32.0;
+
+/// Mean pieces of a run from which one call for all of them pays. Chosen: letters of a word.
+pub(crate) const MIN_PIECES_OF_RUN: f64 = 4.0;
+
+/// Mean bytes of a move from which it evicts what others use: a quarter of a usual L2 cache. Chosen.
+pub(crate) const EVICTING_MOVE_BYTES: f64 = 256.0 * 1024.0;

@@ -4,7 +4,7 @@
 pub(crate) const MAX_ANALYSED_FUNCTIONS: usize = 60;
 
 /// Callers of a runtime service that are analysed whatever their own time.
-pub(crate) const MAX_ANALYSED_USERS_OF_SERVICE: usize = 2;
+pub(crate) const MAX_ANALYSED_USERS_OF_SERVICE: usize = 8;
 
 /// Callers that are kept of a function.
 pub(crate) const MAX_CALLERS: usize = 16;
@@ -107,3 +107,6 @@ pub(crate) const MAX_PLACE_FUNCTIONS: usize = 4;
 
 /// Different bytes that a loop looks for: memchr3 of common libraries takes so many.
 pub(crate) const MAX_BYTES_LOOKED_FOR: usize = 3;
+
+/// Blocks of a loop whose values are followed from iteration to iteration: scanners have dozens.
+pub(crate) const MAX_BLOCKS_OF_SCAN: usize = 512;

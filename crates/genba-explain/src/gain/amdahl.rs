@@ -7,7 +7,7 @@
 use crate::constants::gains::{
     MAX_SPEEDUP_IF_TIME_UNKNOWN, MAX_SPEEDUP_VALUE, MIN_MAX_SPEEDUP, MIN_RESIDUAL_TIME,
     NEARLY_ALL_GONE_SPEEDUP, NEARLY_ALL_GONE_UNCERTAINTY, PROCESS_START_SECONDS,
-    UNCHANGED_TIME_UNCERTAINTY,
+    SHARE_OF_INTERRUPTS, UNCHANGED_TIME_UNCERTAINTY,
 };
 use genba_model::Estimate;
 
@@ -32,6 +32,11 @@ pub(crate) fn speedup(
     };
     let low = gain(share.low, residual_fraction.high);
     let high = gain(share.high, residual_fraction.low);
+    // The samples elsewhere are then as many as interrupts and starting take, which go along.
+    let high = match high >= NEARLY_ALL_GONE_SPEEDUP {
+        true => gain(share.high + SHARE_OF_INTERRUPTS, residual_fraction.low),
+        false => high,
+    };
     let value = gain(share.value, residual_fraction.value).min(MAX_SPEEDUP_VALUE);
     let found = Estimate {
         value,
@@ -77,6 +82,16 @@ mod tests {
     #[test]
     fn unchanged_time_gains_nothing() {
         assert_eq!(speedup(HALF, Estimate::exact(1.0), 0.0), None);
+    }
+
+    #[test]
+    fn samples_of_interrupts_do_not_bound_what_nearly_all_time_is_gained_of() {
+        let gain = |share: f64| {
+            let gain = speedup(Estimate::exact(share), Estimate::exact(0.0), 1.0);
+            gain.expect("a gain").high
+        };
+        assert!(gain(0.985) > 1000.0);
+        assert!(gain(0.8) < 6.0);
     }
 
     #[test]

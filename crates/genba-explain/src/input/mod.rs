@@ -4,6 +4,7 @@ pub mod analysis_input;
 pub(crate) mod call_paths;
 pub(crate) mod conversion_routines;
 pub mod conversions;
+pub(crate) mod copied_bytes;
 pub mod event_places;
 pub mod from_profile;
 pub(crate) mod kernel_work;

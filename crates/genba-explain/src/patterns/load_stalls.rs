@@ -284,8 +284,13 @@ fn chases(function: &FunctionInput, index: u32, at: usize, address: &Address) ->
         }
         let address = address_values(function, load);
         let again = sources(function, index, &address);
-        // The value comes to the load over the loop's head: of the previous iteration.
-        let over_head = load == at || meets_at_head(function, index, &own, *value);
+        // The value comes to the load over the loop's head: of the previous iteration. Or the loop
+        // is entered behind the load, which comes first to an element whose link is followed next:
+        // then it comes so to the load of the link.
+        let before = direct_sources(function, index, &address);
+        let over_head = load == at
+            || meets_at_head(function, index, &own, *value)
+            || meets_at_head(function, index, &before, *value);
         if over_head && again.iter().any(|source| source.number == value.number) {
             links.push(load);
         }

@@ -19,6 +19,7 @@ pub(crate) mod positions;
 pub(crate) mod reductions;
 pub(crate) mod search_loops;
 pub(crate) mod slow_loads;
+pub(crate) mod trailing_zeros;
 pub(crate) mod unoptimised_code;
 pub(crate) mod value_steps;
 pub(crate) mod word_division;

@@ -7,7 +7,7 @@
 use genba_code::BlockId;
 
 use crate::constants::counts::{MAX_BYTES_PER_SCAN_STEP, MIN_CALLS_IN_HOT_CODE};
-use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
+use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::constants::time_shares::MIN_PART_OF_IDLE_ITERATIONS;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Origin, Value};
@@ -19,7 +19,10 @@ use crate::patterns::positions::{Course, Handed, carried};
 pub(super) fn idle_iterations(function: &FunctionInput, index: u32) -> Option<f64> {
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let body = function.flow.loop_blocks(index);
-    if cost.iterations < MIN_CALLS_IN_HOT_CODE || !function.is_innermost(index) {
+    if cost.iterations < MIN_CALLS_IN_HOT_CODE
+        || !function.is_innermost(index)
+        || body.len() > MAX_BLOCKS_OF_SCAN
+    {
         return None;
     }
     let count = |at: usize| function.counts.get(at).copied().unwrap_or(0);
@@ -33,11 +36,14 @@ pub(super) fn idle_iterations(function: &FunctionInput, index: u32) -> Option<f6
         effects.next().map_or(0, count)
     });
     let mut effects: f64 = of_blocks.map(|count| count as f64).sum();
+    let idle = |effects: f64| 1.0 - effects / cost.iterations as f64;
     for value in carried(function, body).into_values() {
+        if idle(effects) < MIN_PART_OF_IDLE_ITERATIONS {
+            return None;
+        }
         effects += changes(function, index, body, value);
     }
-    let idle = 1.0 - effects / cost.iterations as f64;
-    (idle >= MIN_PART_OF_IDLE_ITERATIONS).then_some(idle)
+    Some(idle(effects)).filter(|&idle| idle >= MIN_PART_OF_IDLE_ITERATIONS)
 }
 
 /// How often the loop changes what it hands on, positions apart.

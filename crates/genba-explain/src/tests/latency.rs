@@ -348,6 +348,35 @@ fn load_behind_a_link_of_its_own_iteration_is_no_pointer_chase() {
     assert_eq!(count(&cache_miss::detect(&keys(80.0))), 1);
 }
 
+/// `while (p = p->next) sum += p->count`, entered in its middle: the time is at the count, which is read
+/// first of each element.
+fn entered_behind() -> AnalysisInput {
+    let times = 10_000_000;
+    program(vec![function(
+        "walk",
+        |a| {
+            let (mut head, mut middle) = (a.create_label(), a.create_label());
+            a.jmp(middle)?;
+            a.set_label(&mut head)?;
+            a.movzx(edx, word_ptr(rax + 28))?;
+            a.add(rcx, rdx)?;
+            a.set_label(&mut middle)?;
+            a.mov(rax, qword_ptr(rax))?;
+            a.test(rax, rax)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[100, times - 100, times - 100, times, times, times, 100],
+        &[0.0, 0.8, 0.1, 0.04, 0.03, 0.02, 0.0],
+        &[(5, times - 100)],
+    )])
+}
+
+#[test]
+fn first_load_of_an_element_is_a_pointer_chase_wherever_the_loop_is_entered() {
+    assert_eq!(count(&pointer_chase::detect(&entered_behind())), 1);
+}
+
 /// `sum += a[i * step]`, so many cycles per iteration.
 fn strides(step: i32, cycles: f64) -> AnalysisInput {
     program(vec![looped(cycles, &[0.1, 0.8, 0.06, 0.02, 0.02], |a| {

@@ -125,7 +125,7 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
     facts(out, finding, gains);
     if let Some(example) = &finding.example {
         out.push_str("<div class=\"pair\">");
-        for (label, code) in [("before", &example.before), ("after", &example.after)] {
+        for (label, code) in [("example", &example.before), ("becomes", &example.after)] {
             let _ = write!(out, "<div><small>{label}</small><div class=\"quote\">");
             for line in code.lines().take(MAX_LINES) {
                 let _ = writeln!(out, "{}", escape_fit(line, MAX_LINE_CHARS));

@@ -77,8 +77,8 @@ pub(super) fn finding(
     }
     fact(out, "fix", &one.fix, screen);
     if let (Detail::Full, Some(example)) = (detail, &one.example) {
-        snippet(out, "before", &example.before, screen);
-        snippet(out, "after", &example.after, screen);
+        snippet(out, "example", &example.before, screen);
+        snippet(out, "becomes", &example.after, screen);
     }
     fact(out, "confirm", &one.confirm, screen);
 }

@@ -66,6 +66,7 @@ fn every_fix_has_a_sentence() {
         Fix::ThreadLocalVariable,
         Fix::CopyRuns,
         Fix::HandOnRuns,
+        Fix::CountTrailingZeros,
         Fix::SeveralDigits {
             divisor: 10,
             digits: 9,

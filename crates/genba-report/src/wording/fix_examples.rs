@@ -68,6 +68,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         ),
         // The sentence has the figures at hand.
         Fix::SeveralDigits { .. } => return None,
+        Fix::CountTrailingZeros => (
+            "while ((v & 1) == 0)\n    v >>= 1;",
+            "v >>= __builtin_ctzll(v);",
+        ),
         Fix::HandOnRuns => (
             "while (in < end) {\n    n = length_of_letter(in);\n    put(out, in, n);\n    in += n;\n}",
             "start = in;\nwhile (in < end && stays_the_same(in))\n    in += length_of_letter(in);\nput(out, start, in - start);",

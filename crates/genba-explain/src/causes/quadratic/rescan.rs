@@ -18,7 +18,7 @@ use crate::constants::counts::{
     MAX_BYTES_PER_SCAN_STEP, MIN_BYTES_PER_LONG_SCAN, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
 };
 use crate::constants::gains::MAX_RESIDUAL_OF_ONE_SCAN;
-use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
+use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::load_stalls::sources;
@@ -35,7 +35,9 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let entries = found.cost.entries?;
     let files = input.program.input_bytes? as f64;
     let memory = input.program.max_rss_bytes?;
-    if !function.own || entries < MIN_SEARCHES || found.has_opaque() {
+    let blocks = function.flow.loop_blocks(found.index).len();
+    if !function.own || entries < MIN_SEARCHES || blocks > MAX_BLOCKS_OF_SCAN || found.has_opaque()
+    {
         return None;
     }
     let (at, all) = scanned(found)?;

@@ -4,11 +4,13 @@ use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::residual_fraction;
 use crate::candidate::Candidate;
-use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
-use crate::constants::gains::CYCLES_WITHOUT_SHIFT;
+use crate::constants::counts::{EVICTING_MOVE_BYTES, MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
+use crate::constants::gains::{CYCLES_WITHOUT_SHIFT, REST_SAVED_WITHOUT_EVICTION};
 use crate::constants::registers::{RDI, RSI};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::copied_bytes::{bytes_of, part_of_copied_bytes};
 use crate::input::user_lines::lines;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
@@ -68,8 +70,8 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
     if call.target.count < MIN_SEARCHES || !function.own || !moves {
         return None;
     }
-    let (share, each) = match sampled_cost(input, call) {
-        Some(sampled) => sampled,
+    let (share, each) = match sampled_cost(input, call).or_else(|| cost_by_bytes(input, call)) {
+        Some(known) => known,
         None => crate::causes::loop_invariant_call::cost(input, call)?,
     };
     if share < MIN_SHARE_OF_QUADRATIC_LOOP || each < MIN_CYCLES_PER_LONG_MOVE {
@@ -98,6 +100,18 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
     );
     one.share = Some(share);
     one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_SHIFT);
+    if bytes_of(input, call).is_some_and(|bytes| bytes >= EVICTING_MOVE_BYTES) {
+        // Long moves take the caches from all that runs between them.
+        let stays = one.residual_fraction;
+        let rest = (1.0 - share).max(0.0);
+        one.saves(&[
+            SavedTime::of(
+                share,
+                (1.0 - stays.value, 1.0 - stays.high, 1.0 - stays.low),
+            ),
+            SavedTime::of(rest, REST_SAVED_WITHOUT_EVICTION),
+        ]);
+    }
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
     one.confirmation = Confirmation::InputSweep;
@@ -124,6 +138,14 @@ fn is_sum_of(function: &FunctionInput, sum: Value, part: Value) -> bool {
     let adds = matches!(data.form.split(' ').next(), Some("add" | "lea"));
     adds && data.memory.is_empty()
         && (function.values.reads(at as usize).iter()).any(|(_, read)| *read == part)
+}
+
+/// Share of all time in the copies that a call makes, and cycles for each, by the bytes that bursts saw
+/// it copy.
+fn cost_by_bytes(input: &AnalysisInput, call: &Call<'_>) -> Option<(f64, f64)> {
+    let share = input.copy_share() * part_of_copied_bytes(input, call)?;
+    let each = share * cycles_of_all(input)? / call.target.count.max(1) as f64;
+    Some((share, each))
 }
 
 /// Share of all time in the copies that a call makes, and cycles for each, where stacks of copies were

@@ -203,7 +203,7 @@ fn facts_about_calls_and_builds() {
     };
     let calls = [
         CallFact::Pieces {
-            function: f(),
+            function: s("put"),
             calls: 23_600_000,
             bytes: 1.8,
             continued: range(0.95, 0.97, 0.99),

@@ -1,0 +1,85 @@
+//! Time in copies divided by bytes: few long moves beside many short copies.
+
+use genba_model::CodePoint;
+use genba_observe::{CallLength, Observations};
+use iced_x86::code_asm::*;
+
+use crate::causes::quadratic;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::tests::synthetic::{call, function, program};
+
+const MOVES: u64 = 20_000;
+const COPIES: u64 = 20_000_000;
+const MEMMOVE: &str = "__memmove_avx_unaligned_erms";
+
+/// `memmove(p, p + n, …)` or `memcpy(p, q, n)` in a loop of so many iterations.
+fn caller(name: &str, times: u64, address: u64, onto_itself: bool) -> FunctionInput {
+    let mut one = function(
+        name,
+        |a| {
+            let (mut head, mut callee) = (a.create_label(), a.create_label());
+            a.mov(rbx, rdi)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbx)?;
+            match onto_itself {
+                true => a.lea(rsi, ptr(rbx + r12))?,
+                false => a.mov(rsi, r12)?,
+            }
+            a.call(callee)?;
+            a.sub(r13, 1)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[1, times, times, times, times, times, 1],
+        &[0.0, 0.0, 0.0, 0.01, 0.01, 0.0, 0.0],
+        &[(5, times - 1)],
+    );
+    for code in &mut one.code {
+        code.address += address;
+    }
+    one.call_sites.push(call(3, MEMMOVE, times, 500.0));
+    one
+}
+
+/// Long moves and short copies, of which bursts saw these mean sizes.
+fn copying(moved: f64, copied: f64, bursts: u32) -> AnalysisInput {
+    let mut memmove = function(MEMMOVE, |a| a.ret(), &[MOVES + COPIES], &[0.5], &[]);
+    memmove.own = false;
+    let drop = caller("drop", MOVES, 0x1000, true);
+    let put = caller("put", COPIES, 0x2000, false);
+    let length = |function: &FunctionInput, bytes_per_call| CallLength {
+        at: CodePoint {
+            module: 0,
+            address: function.code[3].address,
+        },
+        calls: 100,
+        bytes_per_call,
+    };
+    let call_lengths = vec![length(&drop, moved), length(&put, copied)];
+    let mut input = program(vec![memmove, drop, put]);
+    input.observed = Some(Observations {
+        modules: vec!["/bin/prog".to_owned()],
+        bursts,
+        call_lengths,
+        ..Observations::default()
+    });
+    input
+}
+
+#[test]
+fn few_long_moves_are_found_beside_many_short_copies() {
+    let found = quadratic::detect(&copying(600_000.0, 2.0, 40));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].function, Some(1));
+    assert!(found[0].residual_fraction.value < 0.55, "of the program");
+}
+
+#[test]
+fn few_short_moves_are_not_blamed_for_the_copies() {
+    assert!(quadratic::detect(&copying(16.0, 2.0, 40)).is_empty());
+    assert!(
+        quadratic::detect(&copying(600_000.0, 2.0, 1)).is_empty(),
+        "one burst"
+    );
+}
