@@ -1,0 +1,343 @@
+//! Facts about memory, the kernel, threads, growth, and what bursts recorded.
+
+use genba_model::{
+    Fact, HostOperation, KernelFact, MemoryFact, ObservedFact, QuadraticFact, ThreadFact,
+};
+
+use super::{lines, range, s};
+
+#[test]
+fn facts_about_memory_and_the_kernel() {
+    let memory = [
+        MemoryFact::AllocatorTime { share: 0.4 },
+        MemoryFact::ContainerTime { share: 0.05 },
+        MemoryFact::Allocations {
+            allocations: 10_000_000,
+            frees: 9_999_000,
+            here: 0.8,
+        },
+        MemoryFact::AllocationSizes {
+            share: 0.9,
+            allocations: 10_000_000,
+            low: 16,
+            high: 31,
+            bytes: 240_000_000,
+        },
+        MemoryFact::AllocationSizes {
+            share: 0.9,
+            allocations: 10_000_000,
+            low: 1,
+            high: 1,
+            bytes: 10_000_000,
+        },
+        MemoryFact::AllocationSizes {
+            share: 0.9,
+            allocations: 10,
+            low: 0,
+            high: 65_535,
+            bytes: 240_000,
+        },
+        MemoryFact::PeakMemory { bytes: 4.2e6 },
+        MemoryFact::OtherLine {
+            share: 0.2,
+            file: Some(s("src/parse.c")),
+            line: Some(12),
+            function: s("parse"),
+        },
+        MemoryFact::OtherLine {
+            share: 0.2,
+            file: None,
+            line: None,
+            function: s("parse"),
+        },
+        MemoryFact::CopyTime {
+            share: 0.6,
+            function: s("__memmove_avx_unaligned_erms"),
+        },
+        MemoryFact::Copies {
+            copies: 1000,
+            here: 0.9,
+            of_time: true,
+        },
+        MemoryFact::Copies {
+            copies: 1000,
+            here: 0.9,
+            of_time: false,
+        },
+        MemoryFact::LargeCopies {
+            large: 1000,
+            copies: 10_000_000,
+            from_bytes: 8192,
+            bytes: 3_000_000_000,
+        },
+        MemoryFact::CopyCost {
+            seconds: 12e-6,
+            host_bytes_per_second: Some(9e9),
+        },
+        MemoryFact::CopyCost {
+            seconds: 12e-6,
+            host_bytes_per_second: None,
+        },
+        MemoryFact::ReallocCalls {
+            calls: 1_000_000,
+            buffers: 10,
+        },
+        MemoryFact::ReserveMoves {
+            allocations: 100_000,
+            moves: 99_990,
+        },
+        MemoryFact::CopyAndFree {
+            copy_seconds: 800e-9,
+            times: 100_000,
+        },
+        MemoryFact::ReallocMoves {
+            moves: 1000,
+            bytes: 8_000_000_000,
+            grown_bytes: 16_000_000,
+        },
+        MemoryFact::CopyAndAllocatorTime {
+            copies: 0.5,
+            allocator: 0.1,
+        },
+        MemoryFact::GrowthCost { seconds: 900e-9 },
+    ];
+    let kernel = [
+        KernelFact::PageFaults {
+            faults: 410_000,
+            bytes: 1.68e9,
+            peak_bytes: 42e6,
+        },
+        KernelFact::MemoryManagement {
+            share: 0.4,
+            faults: 0.8,
+        },
+        KernelFact::FaultsHere { share: 0.9 },
+        KernelFact::HostCost {
+            operation: HostOperation::PageFault,
+            seconds: 510e-9,
+        },
+        KernelFact::HostCost {
+            operation: HostOperation::EmptySystemCall,
+            seconds: 95e-9,
+        },
+        KernelFact::SystemCalls {
+            calls: 1_000_000,
+            name: s("read"),
+            here: 0.99,
+        },
+        KernelFact::SystemCallTime {
+            share: 0.7,
+            seconds: 310e-9,
+        },
+        KernelFact::SystemCallCopies { share: 0.06 },
+    ];
+    let facts = memory.map(Fact::from).into_iter();
+    insta::assert_snapshot!(lines(facts.chain(kernel.map(Fact::from))));
+}
+
+#[test]
+fn facts_about_threads_and_growth() {
+    let threads = [
+        ThreadFact::SingleThread,
+        ThreadFact::LockedOperations {
+            form: s("lock add m64, r64"),
+            executions: 10_000_000,
+        },
+        ThreadFact::LockedTime {
+            share: 0.4,
+            cycles: 19.0,
+        },
+        ThreadFact::LockedCost {
+            form: s("lock add m64, r64"),
+            cycles: 18.0,
+        },
+        ThreadFact::LockTime {
+            share: 0.5,
+            futex_share: 0.2,
+            threads: 4,
+        },
+        ThreadFact::LockAcquisitions { times: 10_000_000 },
+        ThreadFact::LockCost { seconds: 120e-9 },
+        ThreadFact::OneCpu { ratio: 3.24 },
+        ThreadFact::SharedCacheLine {
+            threads: 4,
+            distance_bytes: 8,
+            samples: 1234,
+        },
+        ThreadFact::ObservedSharedLine {
+            threads: 4,
+            writers: 4,
+            distance_bytes: 8,
+            lines: 1,
+            accesses: 12_345,
+            bursts: 30,
+        },
+        ThreadFact::FixedStore {
+            executions: 10_000_000,
+        },
+    ];
+    let growth = [
+        QuadraticFact::LinearSearches {
+            searches: 10_000,
+            elements: 812.4,
+            compared_by: None,
+        },
+        QuadraticFact::LinearSearches {
+            searches: 10_000,
+            elements: 812.4,
+            compared_by: Some(s("strcmp")),
+        },
+        QuadraticFact::SearchTime {
+            share: 0.9,
+            cycles: 2100.0,
+        },
+        QuadraticFact::HashLookup,
+        QuadraticFact::Scans {
+            scans: 40_000,
+            bytes: 60_001.0,
+        },
+        QuadraticFact::ScannedAgain {
+            bytes: 2.4e9,
+            input_bytes: 160_000,
+            memory_bytes: 3e6,
+        },
+        QuadraticFact::ElementMoves {
+            function: s("std::vector<int>::_M_erase"),
+            times: 10_000,
+        },
+        QuadraticFact::ArrayShift {
+            function: s("memmove"),
+            times: 10_000,
+            bytes: Some(8),
+            removed: true,
+        },
+        QuadraticFact::MoveTime {
+            share: 0.9,
+            cycles: 4000.0,
+        },
+        QuadraticFact::Appends {
+            function: s("strcat"),
+            calls: 10_000,
+        },
+        QuadraticFact::AppendTime {
+            share: 0.9,
+            cycles: 4000.0,
+        },
+    ];
+    let facts = threads.map(Fact::from).into_iter();
+    insta::assert_snapshot!(lines(facts.chain(growth.map(Fact::from))));
+}
+
+#[test]
+fn facts_about_what_bursts_recorded() {
+    let share = range(0.93, 0.96, 0.98);
+    let facts = [
+        ObservedFact::RepeatedCalls {
+            function: s("fingerprint"),
+            calls: 48_000_000,
+            share,
+            distinct: 24.0,
+            bursts: 30,
+        },
+        ObservedFact::RepeatedLoops {
+            runs: 48_000_000,
+            share,
+            distinct: 24.0,
+            bursts: 30,
+        },
+        ObservedFact::RepeatedSearches {
+            searches: 40_000_000,
+            iterations: 7.9,
+            share,
+            bursts: 30,
+        },
+        ObservedFact::FewSearches {
+            share,
+            distinct: 4.0,
+        },
+        ObservedFact::DeadStores {
+            executions: 1_000_000,
+            share,
+            overwritten_line: Some(7),
+            bursts: 30,
+        },
+        ObservedFact::OverwrittenBuffer {
+            function: s("memset"),
+            bytes: 65_536.0,
+            share,
+            overwritten_line: None,
+            bursts: 30,
+        },
+        ObservedFact::FillTime { share: 0.4 },
+        ObservedFact::RepeatedCopies {
+            share,
+            bytes: 3000.0,
+            previous_function: Some(s("receive")),
+            previous_line: Some(22),
+            bursts: 30,
+        },
+        ObservedFact::CopyChainTime {
+            share: 0.7,
+            places: 4,
+            again: 0.75,
+        },
+        ObservedFact::CopyChainTime {
+            share: 0.7,
+            places: 1,
+            again: 1.0,
+        },
+        ObservedFact::KnownValue {
+            instruction: s("movss xmm1, dword ptr [rsi]"),
+            value: s("0"),
+            share,
+            executions: 1_000_000,
+            bursts: 30,
+        },
+        ObservedFact::KnownArgument {
+            function: s("__divti3"),
+            value: s("1 as its third argument"),
+            share,
+            calls: 1_000_000,
+            bursts: 30,
+        },
+        ObservedFact::NeedlessTime {
+            share: 0.5,
+            cycles: 40.0,
+        },
+        ObservedFact::InvariantChecks {
+            checks: 3,
+            executions: 300_000_000,
+            rare: 0.0001,
+            bursts: 30,
+        },
+        ObservedFact::InvariantChecks {
+            checks: 1,
+            executions: 300_000_000,
+            rare: 0.0,
+            bursts: 30,
+        },
+        ObservedFact::CheckInstructions {
+            checks: 9.0,
+            all: 20.5,
+        },
+        ObservedFact::DiscardedResults {
+            executions: 1_000_000,
+            share,
+            bursts: 30,
+        },
+        ObservedFact::DiscardingTest {
+            executions: 1_000_000,
+            share: 0.95,
+            line: Some(41),
+        },
+        ObservedFact::FieldsApart {
+            fields: 4,
+            bytes: 24,
+            lines: 4.0,
+            packed: 1.2,
+            span: 264,
+        },
+        ObservedFact::UsedOfLines { share, lines: 9000 },
+    ];
+    insta::assert_snapshot!(lines(facts.map(Fact::from)));
+}
