@@ -14,6 +14,8 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 enum Found {
     Program,
     NotExecutable,
+    /// In a directory that the user must not search.
+    Hidden,
     Directory,
     Missing,
 }
@@ -26,7 +28,7 @@ fn look(path: &Path) -> Found {
             Ok(()) => Found::Program,
             Err(_) => Found::NotExecutable,
         },
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Found::NotExecutable,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Found::Hidden,
         Err(_) => Found::Missing,
     }
 }
@@ -60,7 +62,7 @@ fn resolve(
         let file = PathBuf::from(program);
         return match look(&file) {
             Found::Program => Ok(file),
-            Found::NotExecutable => Err(RunError::NotExecutable { path: file }),
+            Found::NotExecutable | Found::Hidden => Err(RunError::NotExecutable { path: file }),
             Found::Directory => Err(RunError::IsDirectory { path: file }),
             Found::Missing => Err(RunError::NoSuchFile { path: file }),
         };
@@ -99,6 +101,7 @@ mod tests {
         match path.to_str() {
             Some("/bin/ls" | "./here" | "tool" | "/opt/x") => Found::Program,
             Some("/sbin/ls" | "/sbin/secret") => Found::NotExecutable,
+            Some(hidden) if hidden.starts_with("/root/") => Found::Hidden,
             Some("/bin" | "/sbin/bin" | "sub/dir") => Found::Directory,
             _ => Found::Missing,
         }
@@ -106,6 +109,18 @@ mod tests {
 
     fn find(program: &str, path: &str) -> Result<PathBuf, RunError> {
         resolve(OsStr::new(program), Some(OsStr::new(path)), &disk)
+    }
+
+    #[test]
+    fn directories_of_path_that_must_not_be_searched_are_passed_over() {
+        assert_eq!(
+            find("ls", "/root/bin:/bin").expect("ls"),
+            Path::new("/bin/ls")
+        );
+        let error = find("tool", "/root/bin:/bin").expect_err("it is nowhere");
+        assert!(matches!(error, RunError::NotFound { .. }), "{error}");
+        let error = find("/root/bin/tool", "/bin").expect_err("it is hidden");
+        assert!(matches!(error, RunError::NotExecutable { .. }), "{error}");
     }
 
     #[test]

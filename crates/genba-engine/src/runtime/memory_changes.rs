@@ -10,6 +10,7 @@ use super::engine::Engine;
 use super::signal_delivery;
 use super::syscall_interception::Call;
 
+const ENOMEM: isize = -12;
 const PROT_WRITE: usize = 2;
 const PROT_EXEC: usize = 4;
 /// `MAP_ANONYMOUS`.
@@ -77,7 +78,8 @@ pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
 }
 
 /// `mlockall`, except that pages are locked when they are first used: locking all at once would
-/// fill the count file, many gigabytes of holes.
+/// fill the count file, many gigabytes of holes. Refused where that fails for want of a higher limit,
+/// since the engine's memory counts against it.
 ///
 /// # Safety
 /// The call must be the program's.
@@ -90,7 +92,14 @@ pub unsafe fn lock_all(call: &Call) -> isize {
         _ => ON_FAULT,
     };
     // SAFETY: the caller's promise.
-    unsafe { raw_syscall::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) }
+    let result = unsafe { raw_syscall::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) };
+    if result == ENOMEM {
+        super::refuse(
+            "it locks its memory (mlockall), and the engine's memory would count against the limit \
+             (RLIMIT_MEMLOCK, ulimit -l)",
+        );
+    }
+    result
 }
 
 /// Whether a system call writes to the file of its first or third argument.
