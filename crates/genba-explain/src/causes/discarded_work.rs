@@ -237,8 +237,18 @@ fn work_before(input: &AnalysisInput, number: usize, test: usize) -> f64 {
 }
 
 /// The first branch behind a store, on all ways from it, that goes one way as often as the store is dead.
+/// One that decides whether the store's loop goes on discards nothing: the next round begins with what
+/// this one made.
 fn test_behind(function: &FunctionInput, store: usize, times: u64, dead: f64) -> Option<Test> {
     let block = function.flow.block_of(store)?;
+    let round = function.flow.loop_of_instruction(store);
+    let stays = |block: u32| {
+        let next = &function.flow.blocks()[block as usize].successors;
+        round.is_none_or(|round| {
+            let members = function.flow.loop_blocks(round);
+            next.iter().all(|one| members.contains(one))
+        })
+    };
     let tests = (0..function.code.len()).filter_map(|at| {
         let Flow::CondJump(_) = function.code[at].flow else {
             return None;
@@ -254,7 +264,7 @@ fn test_behind(function: &FunctionInput, store: usize, times: u64, dead: f64) ->
         let discards = taken.max(1.0 - taken);
         let as_often = all >= (1.0 - SAME_SHARE_TOLERANCE) * times as f64;
         let fits = (discards - dead).abs() <= SAME_SHARE_TOLERANCE && discards <= MAX_DISCARDED;
-        (behind && as_often && fits).then_some(Test { at, discards })
+        (behind && as_often && fits && stays(there)).then_some(Test { at, discards })
     });
     tests.min_by_key(|test| test.at.abs_diff(store))
 }

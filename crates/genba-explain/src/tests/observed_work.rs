@@ -528,6 +528,41 @@ fn result_that_a_later_test_discards_is_found() {
     )));
 }
 
+/// A value that goes from round to round, stored in each; the loop goes on in so many of the rounds.
+fn carried(dead: f64, on: u64) -> AnalysisInput {
+    let one = function(
+        "write_digits",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.imul_3(rax, rax, 7)?;
+            a.mov(qword_ptr(rdi), rax)?;
+            a.cmp(rbx, rbp)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[CALLS, CALLS, CALLS, CALLS, CALLS - on],
+        &[0.4, 0.4, 0.1, 0.1, 0.0],
+        &[(3, on)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.dead_stores.push(DeadStore {
+        at: point(&input, 0, 1),
+        seen: seen(dead),
+        unknown: 0.0,
+        overwritten_by: point(&input, 0, 1),
+        size: 8,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn the_end_of_a_loop_discards_nothing() {
+    assert!(discarded_work::detect(&carried(0.89, CALLS * 89 / 100)).is_empty());
+}
+
 #[test]
 fn results_that_are_wanted_or_that_no_test_discards_are_not_reported() {
     // Half of them are read.

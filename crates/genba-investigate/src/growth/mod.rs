@@ -131,7 +131,8 @@ fn count(
 ) -> Result<(CountedDetail, f64), InvestigateError> {
     let (spec, prepare) = (plan.make)(size);
     if let Some(prepare) = prepare {
-        repeat_runs::check(&launcher.run(&prepare, cancel)?, false)?;
+        repeat_runs::check(&launcher.run(&prepare, cancel)?, false)
+            .map_err(|error| prepare_failed(error, plan, size))?;
     }
     let how = CountPlan {
         engine: plan.engine.clone(),
@@ -162,6 +163,18 @@ fn count(
         });
     }
     Ok((genba_attribution::counted_detail(raw), took))
+}
+
+/// The error of a failed preparation, which no option lets pass.
+fn prepare_failed(error: InvestigateError, plan: &GrowthPlan<'_>, size: u64) -> InvestigateError {
+    match error {
+        InvestigateError::TargetFailed { how, output, .. } => InvestigateError::TargetFailed {
+            how: format!("--prepare at {} = {size}: {how}", plan.parameter),
+            advice: "run it by hand to see why",
+            output,
+        },
+        other => other,
+    }
 }
 
 fn document(

@@ -118,6 +118,8 @@ const NONE_FITS: f64 = 0.1;
 const SLOPE_DIFFERS: f64 = 0.25;
 /// An exponent that varies by no more than this at the large sizes is steady. Chosen.
 const STEADY: f64 = 0.3;
+/// Counts that vary below this are steps of one, which tell no law. Chosen.
+const MIN_COUNT: f64 = 100.0;
 /// Fewer sizes tell no law.
 pub const MIN_SIZES: usize = 5;
 
@@ -183,6 +185,13 @@ pub fn growth(points: &[(f64, u64)]) -> Option<Growth> {
         return None;
     }
     let exponent = exponent(&points);
+    let counts = points.iter().map(|point| point.1);
+    let (least, most) = counts.fold((f64::INFINITY, 0.0f64), |(low, high), count| {
+        (low.min(count), high.max(count))
+    });
+    if most < MIN_COUNT && most > least {
+        return Some(Growth::without_law(exponent, &points));
+    }
     let fits: Vec<(GrowthLaw, Terms, f64)> = GrowthLaw::POWERS
         .into_iter()
         .filter_map(|law| {
