@@ -181,7 +181,13 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
     };
     let mut found = Candidate::new(Cause::DeadStore, Some(number), site, fix);
     found.affected = affected;
-    found.residual_fraction = residual(hottest.1.seen.share.value);
+    let kept = match group.in_place {
+        true => group
+            .around
+            .map_or(0.0, |index| last_rounds(function, index)),
+        false => 0.0,
+    };
+    found.residual_fraction = residual(hottest.1.seen.share.value * (1.0 - kept));
     let executions = list.iter().map(|one| function.counts[one.0]).sum();
     found.executions = Some(executions);
     Some(found.fact(ObservedFact::DeadStores {
@@ -190,6 +196,13 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
         overwritten_line: sites.line(hottest.1.overwritten_by),
         bursts: hottest.1.seen.bursts,
     }))
+}
+
+/// Share of a loop's rounds that are the last before it is left: the store of that one stays.
+fn last_rounds(function: &FunctionInput, index: u32) -> f64 {
+    let cost = function.loops.get(index as usize).and_then(Option::as_ref);
+    let rounds = cost.and_then(|cost| Some((cost.entries?, cost.iterations.max(1))));
+    rounds.map_or(0.0, |(entries, all)| (entries as f64 / all as f64).min(1.0))
 }
 
 fn residual(dead: f64) -> Estimate {
