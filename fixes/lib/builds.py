@@ -4,7 +4,8 @@ import os
 import shutil
 import subprocess
 
-from lib.histories import last_line, unpack
+from lib import sources
+from lib.histories import last_line
 from lib.rows import FIXES, SIDES, Skip
 
 
@@ -21,11 +22,11 @@ def prepare(row):
 def build(row, side):
     """One side, with optimisation and debug information."""
     tree, done = row.tree(side), row.folder / f"{side}.built"
-    recipe = row.facts[side] + "\n" + "\n".join(row.facts["build"])
+    recipe = sources.recipe(row, side) + "\n" + "\n".join(row.facts["build"])
     if done.exists() and done.read_text() == recipe:
         return
     shutil.rmtree(tree, ignore_errors=True)
-    unpack(row.facts["repository"], row.facts[side], tree)
+    sources.unpack(row, side, tree)
     flags = {"CFLAGS": "-O2 -g", "CXXFLAGS": "-O2 -g", **row.facts.get("environment", {})}
     with open(row.folder / f"{side}.log", "w+") as log:
         for step in row.facts["build"]:

@@ -27,6 +27,15 @@ class Row:
         """Where its two trees and its input are."""
         return TARGET / self.name
 
+    @property
+    def origin(self):
+        """Where its source is from: a repository and the commit of the fix, or a package and its version."""
+        facts = self.facts
+        if "repository" in facts:
+            return f"{facts['repository']} {facts['commit']}"
+        kind = "package" if "package" in facts else "crate"
+        return f"{kind} {facts[kind]} {facts['version']}"
+
     def tree(self, side):
         return self.folder / side
 
