@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 static size_t save(const std::vector<double> &state, std::vector<char> &text)
@@ -26,8 +27,18 @@ int main(int argc, char **argv)
         for (size_t i = 1; i < count; i++)
             state[i] += 1e-3 * (state[i - 1] - state[i]);
         size_t used = save(state, text);
-        for (size_t i = 0; i < used; i += 17)
-            sum = sum * 31 + uint8_t(text[i]);
+        sum = sum * 31 + (used > 0);
+        // Some are read again, which gives the very same values.
+        const char *at = text.data();
+        for (size_t i = 0; i < count; i += 400) {
+            char *end;
+            double value = std::strtod(at, &end);
+            uint64_t bits;
+            std::memcpy(&bits, &value, sizeof bits);
+            sum = sum * 31 + bits;
+            for (int lines = 0; lines < 400 && at < text.data() + used; at++)
+                lines += *at == '\n';
+        }
     }
     std::printf("%016llx\n", (unsigned long long)sum);
 }

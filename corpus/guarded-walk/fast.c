@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 struct web {
-    const uint32_t *next;
+    const uint32_t *next, *number;
     uint32_t count;
     int closed, paused;
 };
@@ -12,17 +12,16 @@ struct web {
 /* The page after so many steps; stops where a link leads out of the web. */
 static uint32_t walk(volatile struct web *w, uint32_t from, size_t steps, uint64_t *seen)
 {
-    uint32_t at = from, count = w->count;
-    const uint32_t *next = w->next;
-    if (w->closed || w->paused)
-        return at;
+    uint32_t at = from;
     for (size_t s = 0; s < steps; s++) {
-        if (at >= count)
+        if (w->closed || w->paused)
             break;
-        *seen += at & 1;
-        at = next[at];
+        if (at >= w->count)
+            break;
+        *seen += w->number[at] & 1;
+        at = w->next[at];
     }
-    return at;
+    return w->number[at];
 }
 
 int main(int argc, char **argv)
@@ -38,10 +37,17 @@ int main(int argc, char **argv)
         next[i] = next[j];
         next[j] = keep;
     }
-    struct web web = {next, count, 0, 0};
+    /* Pages lie in the order in which links lead to them, with their number beside. */
+    uint32_t *number = malloc(count * sizeof *number);
+    for (uint32_t i = 0, page = 0; i < count; i++, page = next[page])
+        number[i] = page;
+    for (uint32_t i = 0; i < count; i++)
+        next[i] = i + 1 < count ? i + 1 : 0;
+    struct web web = {next, number, count, 0, 0};
     uint64_t seen = 0;
     uint32_t last = walk(&web, 0, steps, &seen);
     printf("%u, %llu\n", last, (unsigned long long)seen);
+    free(number);
     free(next);
     return 0;
 }
