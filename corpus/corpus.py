@@ -185,9 +185,11 @@ def plain_name(name):
     """A function's name without arguments, templates, hashes and closures."""
     name = re.sub(r"::h[0-9a-f]{16}$", "", name)
     name = re.sub(r"\.(constprop|isra|part|cold|lto_priv)(\.\d+)*", "", name)
-    name = name.replace("(anonymous namespace)", "anonymous").split("(")[0]
+    # Rust's names have parentheses within templates: `<impl Source<()> for &[u8]>::read`.
+    name = name.replace("(anonymous namespace)", "anonymous").replace("->", "")
     while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
+    name = name.split("(")[0]
     parts = [p for p in name.split()[-1].split("::") if p and not p.startswith("{")] if name.split() else []
     return "::".join(parts)
 
