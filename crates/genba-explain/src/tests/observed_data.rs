@@ -11,7 +11,7 @@ use genba_observe::{
 
 use crate::causes::{false_sharing, field_order, invariant_check, known_operand};
 use crate::input::analysis_input::AnalysisInput;
-use crate::tests::observed_work::{observations, point, seen, share_of};
+use crate::tests::observed_repetition::{observations, point, seen, share_of};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
 const TIMES: u64 = 10_000_000;

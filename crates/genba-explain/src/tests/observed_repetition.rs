@@ -1,0 +1,260 @@
+//! The causes about work done again, on functions assembled by hand with synthetic observations: what
+//! they must find, and what looks like it and must not be reported.
+
+use iced_x86::code_asm::*;
+
+use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
+use genba_observe::{Observations, RedundantCall, RepeatedLoop, Seen};
+
+use crate::causes::{redundant_computation, repeated_search};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::tests::synthetic::{call, function, has_fact, program};
+
+pub(super) const CALLS: u64 = 10_000_000;
+
+pub(super) fn seen(share: f64) -> Seen {
+    Seen {
+        share: share_of(share),
+        executions: 10_000,
+        bursts: 20,
+    }
+}
+
+pub(super) fn share_of(share: f64) -> Estimate {
+    Estimate {
+        value: share,
+        low: (share - 0.02).max(0.0),
+        high: (share + 0.02).min(1.0),
+    }
+}
+
+/// Observations of enough bursts; module 0 is the program.
+pub(super) fn observations() -> Observations {
+    Observations {
+        modules: vec!["/bin/prog".to_owned(), "/lib/libc.so.6".to_owned()],
+        bursts: 20,
+        instructions: 1_000_000,
+        threads: 1,
+        ..Observations::default()
+    }
+}
+
+pub(super) fn point(input: &AnalysisInput, function: usize, at: usize) -> CodePoint {
+    CodePoint {
+        module: 0,
+        address: input.functions[function].code[at].address,
+    }
+}
+
+/// A loop that calls `hash` for each element.
+fn caller() -> FunctionInput {
+    let mut one = function(
+        "find",
+        |a| {
+            let (mut head, mut callee) = (a.create_label(), a.create_label());
+            a.set_label(&mut head)?;
+            a.mov(rdi, qword_ptr(rbx))?;
+            a.call(callee)?;
+            a.add(rbx, 24)?;
+            a.cmp(rbx, r12)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[CALLS, CALLS, CALLS, CALLS, CALLS, 1],
+        &[0.02, 0.02, 0.02, 0.02, 0.02, 0.0],
+        &[(4, CALLS - 1)],
+    );
+    one.call_sites.push(call(1, "hash", CALLS, 200.0));
+    one
+}
+
+/// A hash, or with `search` a search through elements of eight bytes.
+fn callee(search: bool) -> FunctionInput {
+    let times = 20 * CALLS;
+    let mut one = function(
+        "hash",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            if search {
+                a.cmp(rax, qword_ptr(rdi))?;
+                a.jb(head)?;
+                a.nop()?;
+            } else {
+                a.movzx(ecx, byte_ptr(rdi))?;
+                a.xor(rax, rcx)?;
+                a.imul_3(rax, rax, 0x1b3)?;
+            }
+            a.add(rdi, 8)?;
+            a.cmp(rdi, rsi)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[times, times, times, times, times, times, CALLS],
+        &[0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1],
+        &[(5, times - CALLS)],
+    );
+    // Apart from the caller, whose code has the same addresses.
+    "/bin/other".clone_into(&mut one.module);
+    one.calls = Some(CALLS);
+    if search {
+        one.taken[1] = Some(0);
+    }
+    one
+}
+
+fn redundant(change: impl FnOnce(&mut RedundantCall), search: bool) -> AnalysisInput {
+    let mut caller = caller();
+    "/bin/other".clone_into(&mut caller.call_sites[0].targets[0].module);
+    let mut input = program(vec![caller, callee(search)]);
+    let mut one = RedundantCall {
+        at: point(&input, 0, 1),
+        target: CodePoint {
+            module: 2,
+            address: 0x1000,
+        },
+        seen: seen(0.97),
+        repeats_previous: seen(0.0),
+        distinct_per_burst: 24.0,
+        share_of_instructions: share_of(0.9),
+        instructions_per_call: 200.0,
+        stores_outside: 0.0,
+    };
+    change(&mut one);
+    let mut observed = observations();
+    observed.modules.push("/bin/other".to_owned());
+    observed.redundant_calls.push(one);
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn calls_with_few_inputs_in_turn_are_redundant() {
+    let input = redundant(|_| {}, false);
+    let found = redundant_computation::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.as_slice()),
+        (Some(0), &[1][..])
+    );
+    assert!((found[0].share.unwrap_or(0.0) - 0.9).abs() < 1e-9);
+    // 97 % of the calls, of 90 cycles each, against six for a kept result.
+    let left = found[0].residual_fraction;
+    assert!(
+        (left.value - (1.0 - 0.97 * (1.0 - 6.0 / 90.0))).abs() < 1e-9,
+        "{left:?}"
+    );
+    assert!(left.low < left.value && left.value < left.high);
+    assert!(repeated_search::detect(&input).is_empty());
+}
+
+#[test]
+fn repeated_calls_that_search_are_searches() {
+    let input = redundant(|_| {}, true);
+    assert!(redundant_computation::detect(&input).is_empty());
+    let found = repeated_search::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::RememberFound { few: true });
+}
+
+#[test]
+fn calls_that_do_not_repeat_enough_are_not_redundant() {
+    let changes: [fn(&mut RedundantCall); 7] = [
+        // What repeats is the short way through the function.
+        |one| one.share_of_instructions = share_of(0.05),
+        // Inputs come back after a thousand others.
+        |one| one.distinct_per_burst = 1000.0,
+        // A third is new.
+        |one| one.seen = seen(0.66),
+        // It writes for others.
+        |one| one.stores_outside = 0.5,
+        // Keeping the result costs as much.
+        |one| one.instructions_per_call = 12.0,
+        // Seen too seldom.
+        |one| one.seen.bursts = 2,
+        |one| one.seen.executions = 20,
+    ];
+    for change in changes {
+        assert!(redundant_computation::detect(&redundant(change, false)).is_empty());
+    }
+    let mut few = redundant(|_| {}, false);
+    few.observed.as_mut().expect("observations").bursts = 3;
+    assert!(redundant_computation::detect(&few).is_empty());
+}
+
+/// A binary search, by order or by equality, of eight iterations.
+fn search(by_order: bool, computes: bool) -> AnalysisInput {
+    let (runs, times) = (CALLS, 8 * CALLS);
+    let one = function(
+        "period_of",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.lea(rcx, ptr(rax + 1))?;
+            a.cmp(qword_ptr(rdi + rcx * 8), rsi)?;
+            if by_order {
+                a.cmovle(rax, rcx)?;
+            } else {
+                a.je(out)?;
+            }
+            if computes {
+                a.imul_2(rdx, rcx)?;
+            } else {
+                a.nop()?;
+            }
+            a.cmp(rcx, r8)?;
+            a.jl(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[runs, times, times, times, times, times, times, runs],
+        &[0.0, 0.1, 0.3, 0.2, 0.1, 0.1, 0.1, 0.0],
+        &[(6, times - runs)],
+    );
+    let mut input = program(vec![one]);
+    if !by_order {
+        // Hardly any run ends at a match.
+        input.functions[0].taken[3] = Some(runs / 100);
+    }
+    input
+}
+
+fn repeated_runs(mut input: AnalysisInput, previous: f64) -> AnalysisInput {
+    let mut observed = observations();
+    observed.repeated_loops.push(RepeatedLoop {
+        head: point(&input, 0, 1),
+        seen: seen(0.99),
+        repeats_previous: seen(previous),
+        distinct_per_burst: 3.0,
+        share_of_instructions: share_of(0.8),
+        instructions_per_run: 50.0,
+        stores_outside: 0.0,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn search_that_ends_where_the_one_before_ended_is_found() {
+    let found = repeated_search::detect(&repeated_runs(search(true, false), 0.95));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::RememberFound { few: false });
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Observed(ObservedFact::RepeatedSearches { iterations, .. })
+            if (iterations - 8.0).abs() < 1e-9
+    )));
+    assert!(found[0].residual_fraction.value < 0.2);
+}
+
+#[test]
+fn searches_without_a_last_result_to_test_are_not_reported() {
+    // Ends elsewhere each time.
+    assert!(repeated_search::detect(&repeated_runs(search(true, false), 0.2)).is_empty());
+    // Looks for other keys, and finds none of them.
+    assert!(repeated_search::detect(&repeated_runs(search(false, false), 0.95)).is_empty());
+    // Computes with registers that may differ.
+    assert!(repeated_search::detect(&repeated_runs(search(true, true), 0.95)).is_empty());
+}
