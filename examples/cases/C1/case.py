@@ -1,4 +1,8 @@
+import json
 import os
+import subprocess
+import tempfile
+from pathlib import Path
 
 from lib import programs
 from lib.outcome import Checks, value
@@ -15,11 +19,10 @@ BEST = "tokyocabinet-hash"
 # A CDB is written once, as a whole: it does not compete with stores that can be changed later.
 NO_RIVAL = "cdb"
 RECORDS = 1_000_000
-# Debian's build of Tokyo Cabinet calls sched_yield after every record. Alone that costs a system
-# call; beside other work every call hands the processor over, and coming back with cold caches
-# counts as CPU time of the store. With more involuntary switches per record than this the CPU
-# time is not the store's own.
-SWITCHES_PER_RECORD = 0.05
+# Debian's build of Tokyo Cabinet calls sched_yield after every record. Where entering the kernel is
+# dear, or other work waits for the processor, that decides the ranks. They are then those of user
+# time, if `explain` names the call.
+YIELD = "sched_yield"
 
 
 def prepare():
@@ -35,6 +38,7 @@ def run(genba):
     genba.show()
     check = Checks()
     winners = {}
+    notes = []
     for operation in ["write", "read"]:
         cpu = {
             v["name"].removeprefix(f"{operation}: "): value(v["metrics"]["cpu"]["median"])
@@ -50,14 +54,33 @@ def run(genba):
         }
         rivals = [name for name in cpu if name not in [BEST, NO_RIVAL]]
         slower = [name for name in rivals if told.get(name) == "slower"]
-        best = next(v for v in measured["variants"] if v["name"] == f"{operation}: {BEST}")
-        switches = value(best["metrics"]["involuntary_switches"]["median"]) / RECORDS
-        hidden = None
-        if switches > SWITCHES_PER_RECORD:
-            hidden = f"it yields the processor after each record (sched_yield), {switches:.2f} switches per record here"
-        check.unless_hidden(
-            f"{operation}: {BEST} beats {len(slower)} of {len(rivals)}", len(slower) == len(rivals) == 7, hidden
-        )
+        all_slower = len(slower) == len(rivals) == 7
+        hidden = None if all_slower else yields(genba, operation, rivals, measured)
+        words = f"{operation}: {BEST} beats {len(slower)} of {len(rivals)}"
+        if check(f"{words}: {hidden}" if hidden else words, all_slower or hidden) and hidden:
+            notes.append(f"{operation}: {hidden}.")
     check("warned: all in the page cache", "page cache" in " ".join(measured["notes"]))
     said = f"write {winners['write']}, read {winners['read']}"
-    return check.outcome(said, said)
+    return check.outcome(said, said, " ".join(notes))
+
+
+def yields(genba, operation, rivals, measured):
+    """How the yields hide the winner: it needs least user time, and `explain` names them; else None."""
+    user = {
+        v["name"].removeprefix(f"{operation}: "): v["metrics"]["user"]["median"]
+        for v in measured["variants"]
+        if v["name"].startswith(f"{operation}: ")
+    }
+    if any(value(user[BEST]) >= value(user[rival]) for rival in rivals):
+        return None
+    driver = SUITE.parent / "build" / f"kv-{BEST}"
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        store = Path(folder) / "store"
+        if operation == "read":
+            subprocess.run([driver, "write", store, str(RECORDS)], check=True, stdout=subprocess.DEVNULL)
+        explained = genba.ask("explain", "--", driver, operation, store, RECORDS)
+    named = [f for f in explained["findings"] if f["cause"] == "excess-syscalls" and YIELD in json.dumps(f["evidence"])]
+    if not named:
+        return None
+    gain = value(named[0]["predicted_speedup"])
+    return f"it needs the least user time, and spends the rest in {YIELD} ({gain:.2f}× faster without, by explain)"
