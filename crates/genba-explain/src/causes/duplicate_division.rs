@@ -20,7 +20,7 @@ use crate::constants::gains::{
 };
 use crate::constants::time_shares::MIN_SHARE_OF_DIVISIONS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::patterns::divisions::{Division, Equal, divisions, time_fact};
+use crate::patterns::divisions::{Division, Equal, divisions, time_fact, with_waiting};
 use genba_loop_model::Change;
 
 /// Finds two hot divisions of a function with the same operands, from value numbers and counts.
@@ -87,7 +87,7 @@ fn is_pair(function: &FunctionInput, first: &Division, second: &Division) -> boo
 
 fn is_hot(function: &FunctionInput, first: usize, second: usize) -> bool {
     let counted = function.counts[first].min(function.counts[second]) > 0;
-    counted && function.heat_of([first, second]) >= MIN_SHARE_OF_DIVISIONS
+    counted && function.heat_of(with_waiting(function, [first, second])) >= MIN_SHARE_OF_DIVISIONS
 }
 
 fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Division) -> Candidate {
@@ -144,7 +144,7 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
         .fact(time_fact(
             function,
             first,
-            function.heat_of([first, second]),
+            function.heat_of(with_waiting(function, [first, second])),
             here,
         ))
         .facts(modelled)

@@ -28,7 +28,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_INVARIANT_DIVISION;
 use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
-use crate::patterns::divisions::{Division, Divisor, divisions, time_fact};
+use crate::patterns::divisions::{Division, Divisor, divisions, time_fact, with_waiting};
 use genba_loop_model::{Change, Instead};
 
 /// Finds hot divisions whose divisor keeps its value through many iterations of a loop.
@@ -60,7 +60,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             }
         }
         for (inner, outer, list) in groups {
-            let heat = function.heat_of(list.iter().map(|one| one.at));
+            let heat = function.heat_of(with_waiting(function, list.iter().map(|one| one.at)));
             if heat >= MIN_SHARE_OF_INVARIANT_DIVISION {
                 found.extend(candidate(input, index, inner, outer, &list));
             }
@@ -246,6 +246,7 @@ fn candidate(
             };
         }
     }
+    let share = function.heat_of(with_waiting(function, site));
     let entries = function.loops[outer as usize].as_ref()?.entries?;
     let times = function.counts[most];
     found.executions = Some(times);
@@ -257,7 +258,7 @@ fn candidate(
                 executions: times,
                 entries,
             })
-            .fact(time_fact(function, most, function.heat_of(site), here))
+            .fact(time_fact(function, most, share, here))
             .facts(modelled),
     )
 }

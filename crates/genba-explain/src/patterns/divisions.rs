@@ -4,6 +4,7 @@
 use genba_code::Location;
 use genba_model::{DivisionFact, Estimate};
 
+use crate::constants::processor::INSTRUCTIONS_AFTER_DIVISION;
 use crate::constants::registers::{RAX, RDX, XMM0};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value, bits};
@@ -151,18 +152,42 @@ fn signs(function: &FunctionInput, at: usize, upper: Value) -> bool {
     (maker as usize) < at && matches!(form, Some("cqo" | "cdq" | "cwd"))
 }
 
-/// The time at divisions: `share` of all time, and what the one at `at` costs, measured and by the
-/// host's table.
+/// Instructions at which the time of divisions stands: they themselves and what follows in their
+/// blocks. Where divisions wait for the divider and not for operands, one is done when its turn to
+/// retire comes, and samples stand at what waits for its result.
+pub(crate) fn with_waiting(
+    function: &FunctionInput,
+    divisions: impl IntoIterator<Item = usize>,
+) -> Vec<usize> {
+    let mut found: Vec<usize> = divisions
+        .into_iter()
+        .flat_map(|at| {
+            let block = function.flow.block_of(at);
+            (at..=at + INSTRUCTIONS_AFTER_DIVISION)
+                .filter(move |&behind| function.flow.block_of(behind) == block)
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The time at divisions and what waits for them: `share` of all time, and what the one at `at`
+/// costs, measured and by the host's table.
 pub(crate) fn time_fact(
     function: &FunctionInput,
     at: usize,
     share: f64,
     host_cycles: Option<Estimate>,
 ) -> DivisionFact {
-    let cycles = function.cycles.get(at).copied().flatten();
+    let cycles = with_waiting(function, [at])
+        .into_iter()
+        .filter_map(|at| function.cycles.get(at).copied().flatten())
+        .map(|cycles| cycles.value)
+        .reduce(|sum, cycles| sum + cycles);
     DivisionFact::Time {
         share,
-        cycles: cycles.map(|cycles| cycles.value),
+        cycles,
         form: function.data[at].form.clone(),
         host_cycles,
     }

@@ -13,14 +13,13 @@ use genba_model::DivisionFact;
 
 use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::model_fit::MIN_TIME_AT_DIVISIONS;
-use crate::constants::processor::INSTRUCTIONS_AFTER_DIVISION;
 use crate::constants::registers::{RDX, XMM0};
 use crate::constants::search_limits::{MAX_RECIPROCAL_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::constants::time_shares::MIN_SHARE_OF_NEEDED_DIVISIONS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::Value;
-use crate::patterns::divisions::{Division, divisions};
+use crate::patterns::divisions::{Division, divisions, with_waiting};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 
 /// A hot loop whose divisions are all needed.
@@ -53,13 +52,7 @@ fn by_division(one: &HotLoop<'_>) -> Option<(Vec<usize>, DivisionFact)> {
             one.members.contains(&division.at) && one.times(division.at) >= SELDOM_EXECUTIONS
         })
         .collect();
-    let mut waiting: Vec<usize> = inside
-        .iter()
-        .flat_map(|division| division.at..=division.at + INSTRUCTIONS_AFTER_DIVISION)
-        .filter(|at| one.members.contains(at))
-        .collect();
-    waiting.sort_unstable();
-    waiting.dedup();
+    let waiting = with_waiting(function, inside.iter().map(|division| division.at));
     let carried = function.heat_of(waiting) / one.share;
     if inside.is_empty() || carried < MIN_TIME_AT_DIVISIONS {
         return None;

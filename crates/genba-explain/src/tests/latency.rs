@@ -180,22 +180,22 @@ fn integer_latency_chain_is_found_for_a_hash_not_for_a_generator() {
 
 /// `slot = key[i] % n`, where `n` stays or is another each iteration.
 fn slots(changes: bool) -> AnalysisInput {
-    program(vec![looped(
-        20.0,
-        &[0.01, 0.01, 0.9, 0.02, 0.02, 0.02, 0.02],
-        |a| {
-            a.mov(rax, qword_ptr(rdi))?;
-            a.xor(edx, edx)?;
-            a.div(rcx)?;
-            if changes {
-                a.mov(rcx, qword_ptr(rdi))?;
-            } else {
-                a.mov(r9, rdx)?;
-            }
-            a.add(rdi, 8)?;
-            a.cmp(rdi, rsi)
-        },
-    )])
+    slots_sampled(changes, &[0.01, 0.01, 0.9, 0.02, 0.02, 0.02, 0.02])
+}
+
+fn slots_sampled(changes: bool, samples: &[f64]) -> AnalysisInput {
+    program(vec![looped(20.0, samples, |a| {
+        a.mov(rax, qword_ptr(rdi))?;
+        a.xor(edx, edx)?;
+        a.div(rcx)?;
+        if changes {
+            a.mov(rcx, qword_ptr(rdi))?;
+        } else {
+            a.mov(r9, rdx)?;
+        }
+        a.add(rdi, 8)?;
+        a.cmp(rdi, rsi)
+    })])
 }
 
 #[test]
@@ -208,6 +208,20 @@ fn loop_invariant_divisor_is_found_for_constant_divisors_only() {
     )));
     assert!(found[0].residual_fraction.value < 0.6);
     assert_eq!(count(&loop_invariant_divisor::detect(&slots(true))), 0);
+}
+
+#[test]
+fn time_of_a_division_may_stand_at_what_waits_for_its_result() {
+    let behind = [0.01, 0.01, 0.0, 0.9, 0.04, 0.02, 0.02];
+    let found = loop_invariant_divisor::detect(&slots_sampled(false, &behind));
+    assert_eq!(count(&found), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Division(DivisionFact::Time { share, .. }) if *share > 0.9
+    )));
+    let before = [0.97, 0.02, 0.0, 0.0, 0.0, 0.0, 0.01];
+    let elsewhere = loop_invariant_divisor::detect(&slots_sampled(false, &before));
+    assert_eq!(count(&elsewhere), 0);
 }
 
 /// `if (n > (max) / base) fail; n = n * base`, with the failure so often, or the quotient used.
