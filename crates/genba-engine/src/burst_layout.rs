@@ -87,8 +87,10 @@ pub struct BurstRecord {
     pub wall_nanoseconds: u64,
     /// Address of the instruction after its last.
     pub end_pc: u64,
+    /// Instructions that the counters of the thread's slot had counted at its beginning.
+    pub instructions_before: u64,
     /// Reserved.
-    pub reserved_too: [u64; 2],
+    pub reserved_too: u64,
 }
 
 const _: () = assert!(size_of::<BurstRecord>() == 64);

@@ -97,6 +97,8 @@ pub const BURST_WALL: u32 = 0x438;
 /// CPU time for which the timer is to be set when the program does not block its signal any more,
 /// nanoseconds; 0 while it does not.
 pub const BURST_PAUSED: u32 = 0x440;
+/// Instructions that the slot's counters had counted at the beginning of the burst.
+pub const BURST_INSTRUCTIONS: u32 = 0x448;
 /// Offset of the words of the burst under way.
 pub const RECORDING: u32 = burst_layout::RECORDING as u32;
 /// Where `xsave` saves the program's vector registers.

@@ -83,8 +83,14 @@ pub struct Burst {
     pub began_cpu_seconds: f64,
     /// Wall time since the start of the process when the burst began, seconds.
     pub began_wall_seconds: f64,
+    /// Instructions that the thread had executed before it, and a number that is the same for all bursts
+    /// of the thread.
+    pub instructions_before: u64,
     /// Instructions executed in it.
     pub instructions: u64,
+    /// Relative number of the run's instructions that each of its instructions stands for; 1 where that is
+    /// not known, and on average.
+    pub weight: f64,
     /// In the order of execution.
     pub events: Vec<BurstEvent>,
 }

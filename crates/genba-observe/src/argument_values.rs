@@ -71,7 +71,7 @@ pub(crate) fn argument_values(bursts: &[Burst]) -> Vec<ArgumentValue> {
         calls(burst, &mut |key, value| {
             tally.count(key, votes[&key].value == value);
         });
-        tally.end_of_burst();
+        tally.end_of_burst(burst.weight);
     }
     (tally.shares().into_iter())
         .filter(|(_, seen)| seen.share.value >= MIN_SHARE_OF_CALLS)

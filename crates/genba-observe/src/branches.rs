@@ -68,9 +68,9 @@ pub(crate) fn branches(bursts: &[Burst]) -> Vec<BranchSite> {
                 repeated.count(event.at, before == outcome);
             }
         }
-        taken.end_of_burst();
-        missed.end_of_burst();
-        repeated.end_of_burst();
+        taken.end_of_burst(burst.weight);
+        missed.end_of_burst(burst.weight);
+        repeated.end_of_burst(burst.weight);
     }
     (taken.shares().into_iter())
         .map(|(at, taken)| BranchSite {
@@ -110,7 +110,7 @@ pub(crate) fn one_way_branches(bursts: &[Burst]) -> Vec<OneWayBranch> {
             way.1 += u64::from(all);
             way.2 += 1;
         }
-        tally.end_of_burst();
+        tally.end_of_burst(burst.weight);
     }
     (tally.shares().into_iter())
         .filter(|(_, seen)| seen.share.value > 0.0)

@@ -224,7 +224,7 @@ pub(crate) fn data_places(
                 tally.add((at, place), places.get(&place).copied().unwrap_or(0.0), all);
             }
         }
-        tally.end_of_burst();
+        tally.end_of_burst(burst.weight);
     }
     let mut sites: Vec<(CodePoint, (Vec<MemoryPlace>, u64))> = met.into_iter().collect();
     sites.sort_by_key(|(at, (_, all))| (std::cmp::Reverse(*all), *at));

@@ -65,7 +65,7 @@ pub(crate) fn dead_stores(bursts: &[Burst]) -> Vec<DeadStore> {
             }
         }
         found.forget();
-        found.fates.end_of_burst();
+        found.fates.end_of_burst(burst.weight);
     }
     let killers = &found.killers;
     (found.fates.shares().into_iter())

@@ -9,6 +9,7 @@
 mod argument_values;
 mod branch_predictor;
 mod branches;
+mod burst_weights;
 mod byte_map;
 mod cache_geometry;
 mod call_lengths;

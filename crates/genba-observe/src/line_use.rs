@@ -67,7 +67,7 @@ pub(crate) fn line_use(bursts: &[Burst], line_bytes: u64) -> Vec<LineUse> {
             let used = (u64::from(line.used.count_ones()) * unit).min(line_bytes);
             tally.add(line.first, used as f64, line_bytes as f64);
         }
-        tally.end_of_burst();
+        tally.end_of_burst(burst.weight);
     }
     (tally.shares().into_iter())
         .map(|(at, seen)| LineUse {

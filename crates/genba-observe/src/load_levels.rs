@@ -85,7 +85,9 @@ pub(crate) fn load_levels(bursts: &[Burst], geometry: &CacheGeometry) -> Vec<Loa
                 }
             }
         }
-        tallies.iter_mut().for_each(Tally::end_of_burst);
+        for tally in &mut tallies {
+            tally.end_of_burst(burst.weight);
+        }
     }
     let strides = strides(bursts);
     let [first, second, third, pages] = &tallies;

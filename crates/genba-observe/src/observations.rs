@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::argument_values::{self, ArgumentValue};
 use crate::branches::{self, BranchSite, OneWayBranch};
+use crate::burst_weights;
 use crate::cache_geometry::CacheGeometry;
 use crate::call_lengths::{self, CallLength};
 use crate::code_knowledge::CodeKnowledge;
@@ -125,6 +126,7 @@ impl Watched {
             let time = a.began_wall_seconds.total_cmp(&b.began_wall_seconds);
             time.then_with(|| order(a).cmp(&order(b)))
         });
+        burst_weights::set_weights(&mut all.bursts);
         all
     }
 

@@ -4,7 +4,7 @@ use genba_model::{Burst, CodePoint, Estimate, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::fast_hash::FastMap;
-use crate::tally::LEVEL;
+use crate::tally::{Cluster, weighted_share};
 
 /// The most frequent values of an instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,7 @@ struct InBurst {
 struct OfBurst {
     values: Vec<(u64, u32)>,
     all: u32,
+    weight: f64,
 }
 
 type Key = (CodePoint, bool, u16);
@@ -84,6 +85,7 @@ pub(crate) fn operand_values(bursts: &[Burst]) -> Vec<OperandValues> {
             all.entry(key).or_default().push(OfBurst {
                 values: one.values,
                 all: one.all,
+                weight: burst.weight,
             });
         }
     }
@@ -120,16 +122,17 @@ fn most_frequent(bursts: &[OfBurst]) -> Vec<ValueShare> {
     sums.sort_by_key(|&(value, count)| (std::cmp::Reverse(count), value));
     sums.truncate(MAX_RETAINED_VALUES);
     let share = |value: u64| {
-        let clusters: Vec<(f64, f64)> = (bursts.iter())
+        let clusters: Vec<Cluster> = (bursts.iter())
             .map(|burst| {
                 let found = burst.values.iter().find(|one| one.0 == value);
-                (
-                    found.map_or(0.0, |one| f64::from(one.1)),
-                    f64::from(burst.all),
-                )
+                Cluster {
+                    successes: found.map_or(0.0, |one| f64::from(one.1)),
+                    trials: f64::from(burst.all),
+                    weight: burst.weight,
+                }
             })
             .collect();
-        genba_stats::cluster_share(&clusters, LEVEL).ok()
+        weighted_share(&clusters)
     };
     (sums.into_iter())
         .filter_map(|(value, _)| {

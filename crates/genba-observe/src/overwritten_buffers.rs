@@ -100,7 +100,7 @@ pub(crate) fn overwritten_buffers(
             }
         }
         forget(&mut bytes, &calls, &mut fates);
-        fates.end_of_burst();
+        fates.end_of_burst(burst.weight);
     }
     (fates.shares().into_iter())
         .filter_map(|(key, seen, unknown)| {

@@ -72,7 +72,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                 }
             }
         }
-        tally.end_of_burst();
+        tally.end_of_burst(burst.weight);
     }
     let mut found: Vec<PiecewiseCall> = Vec::new();
     for ((at, target, number), seen) in tally.shares() {

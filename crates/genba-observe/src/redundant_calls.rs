@@ -97,9 +97,11 @@ pub(crate) fn redundant_calls(
             totals.distinct += site.inputs.len() as u64;
             totals.bursts += 1;
         }
-        found.tally.end_of_burst();
-        found.previous.end_of_burst();
-        found.shares.end_of_burst(burst.instructions as f64);
+        found.tally.end_of_burst(burst.weight);
+        found.previous.end_of_burst(burst.weight);
+        found
+            .shares
+            .end_of_burst(burst.instructions as f64, burst.weight);
     }
     let mut list: Vec<RedundantCall> = (found.tally.shares().into_iter())
         .filter(|(_, seen)| seen.share.value > 0.0)

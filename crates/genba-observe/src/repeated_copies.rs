@@ -71,8 +71,8 @@ pub(crate) fn repeated_copies(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec
             tally.add(key, copied_before.min(all) as f64, all as f64);
             again.add(key, copied_before as f64);
         }
-        tally.end_of_burst();
-        again.end_of_burst(burst.instructions as f64);
+        tally.end_of_burst(burst.weight);
+        again.end_of_burst(burst.instructions as f64, burst.weight);
     }
     (tally.shares().into_iter())
         .filter_map(|(key, seen)| {

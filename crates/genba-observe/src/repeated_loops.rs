@@ -90,9 +90,9 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
             totals.distinct += one.runs.len() as u64;
             totals.bursts += 1;
         }
-        found.tally.end_of_burst();
-        found.previous.end_of_burst();
-        found.shares.end_of_burst(burst.instructions as f64);
+        found.tally.end_of_burst(burst.weight);
+        found.previous.end_of_burst(burst.weight);
+        found.shares.end_of_burst(burst.instructions as f64, burst.weight);
     }
     let mut list: Vec<RepeatedLoop> = (found.tally.shares().into_iter())
         .filter(|(_, seen)| seen.share.value > 0.0)

@@ -31,7 +31,7 @@ pub(crate) fn same_loads(bursts: &[Burst]) -> Vec<SameLoad> {
                 tally.count(event.at, before == (address, value));
             }
         }
-        tally.end_of_burst();
+        tally.end_of_burst(burst.weight);
     }
     (tally.shares().into_iter())
         .filter(|(_, seen)| seen.share.value > 0.0)

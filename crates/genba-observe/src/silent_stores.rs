@@ -33,7 +33,7 @@ pub(crate) fn silent_stores(bursts: &[Burst]) -> Vec<SilentStore> {
                 tally.count((event.at, reads), before == value);
             }
         }
-        tally.end_of_burst();
+        tally.end_of_burst(burst.weight);
     }
     (tally.shares().into_iter())
         .filter(|(_, seen)| seen.share.value > 0.0)

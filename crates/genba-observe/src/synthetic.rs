@@ -78,7 +78,9 @@ pub(crate) fn burst(events: Vec<BurstEvent>) -> Burst {
         thread: 0,
         began_cpu_seconds: 0.0,
         began_wall_seconds: 0.0,
+        instructions_before: 0,
         instructions: instructions.max(events.len() as u64),
+        weight: 1.0,
         events,
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::fast_hash::FastMap;
 
 /// Level of all intervals of observed figures.
-pub(crate) const LEVEL: f64 = 0.95;
+const LEVEL: f64 = 0.95;
 
 /// A share of what was seen, with what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,14 +22,30 @@ pub struct Seen {
     pub bursts: u32,
 }
 
+/// Successes and trials of one place in one burst, with what they stand for in the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cluster {
+    pub(crate) successes: f64,
+    pub(crate) trials: f64,
+    /// [`genba_model::Burst::weight`].
+    pub(crate) weight: f64,
+}
+
+/// The share of successes among trials with its interval, each burst with its weight.
+pub(crate) fn weighted_share(clusters: &[Cluster]) -> Option<Estimate> {
+    let weighted: Vec<(f64, f64)> = (clusters.iter())
+        .map(|one| (one.successes * one.weight, one.trials * one.weight))
+        .collect();
+    genba_stats::cluster_share(&weighted, LEVEL).ok()
+}
+
 impl Seen {
     /// The share of successes among trials, by burst; `None` without a trial.
-    pub(crate) fn of(clusters: &[(f64, f64)]) -> Option<Self> {
-        let share = genba_stats::cluster_share(clusters, LEVEL).ok()?;
+    pub(crate) fn of(clusters: &[Cluster]) -> Option<Self> {
         Some(Self {
-            share,
-            executions: clusters.iter().map(|one| one.1).sum::<f64>() as u64,
-            bursts: clusters.iter().filter(|one| one.1 > 0.0).count() as u32,
+            share: weighted_share(clusters)?,
+            executions: clusters.iter().map(|one| one.trials).sum::<f64>() as u64,
+            bursts: clusters.iter().filter(|one| one.trials > 0.0).count() as u32,
         })
     }
 }
@@ -37,7 +53,7 @@ impl Seen {
 /// Successes and trials of each place, by burst.
 pub(crate) struct Tally<K> {
     current: FastMap<K, (f64, f64)>,
-    bursts: FastMap<K, Vec<(f64, f64)>>,
+    bursts: FastMap<K, Vec<Cluster>>,
 }
 
 impl<K: Copy + Eq + Hash + Ord> Tally<K> {
@@ -58,9 +74,14 @@ impl<K: Copy + Eq + Hash + Ord> Tally<K> {
         self.add(key, f64::from(u8::from(success)), 1.0);
     }
 
-    pub(crate) fn end_of_burst(&mut self) {
-        for (key, one) in self.current.drain() {
-            self.bursts.entry(key).or_default().push(one);
+    /// Ends a burst with this [`genba_model::Burst::weight`].
+    pub(crate) fn end_of_burst(&mut self, weight: f64) {
+        for (key, (successes, trials)) in self.current.drain() {
+            self.bursts.entry(key).or_default().push(Cluster {
+                successes,
+                trials,
+                weight,
+            });
         }
     }
 
@@ -82,7 +103,7 @@ impl<K: Copy + Eq + Hash + Ord> Tally<K> {
 /// (or a system call was made) before it was seen.
 pub(crate) struct Fates<K> {
     current: FastMap<K, Fate>,
-    bursts: FastMap<K, Vec<Fate>>,
+    bursts: FastMap<K, Vec<(Fate, f64)>>,
 }
 
 /// Stores (or bytes) of a place by what became of them.
@@ -115,9 +136,10 @@ impl<K: Copy + Eq + Hash + Ord> Fates<K> {
         self.current.entry(key).or_default().unknown += 1.0;
     }
 
-    pub(crate) fn end_of_burst(&mut self) {
+    /// Ends a burst with this [`genba_model::Burst::weight`].
+    pub(crate) fn end_of_burst(&mut self, weight: f64) {
         for (key, one) in self.current.drain() {
-            self.bursts.entry(key).or_default().push(one);
+            self.bursts.entry(key).or_default().push((one, weight));
         }
     }
 
@@ -129,7 +151,15 @@ impl<K: Copy + Eq + Hash + Ord> Fates<K> {
         let mut list: Vec<(K, Seen, f64)> = (self.bursts.iter())
             .filter_map(|(&key, bursts)| {
                 let of = |share: fn(&Fate) -> (f64, f64)| {
-                    Seen::of(&bursts.iter().map(share).collect::<Vec<_>>())
+                    let cluster = |(one, weight): &(Fate, f64)| {
+                        let (successes, trials) = share(one);
+                        Cluster {
+                            successes,
+                            trials,
+                            weight: *weight,
+                        }
+                    };
+                    Seen::of(&bursts.iter().map(cluster).collect::<Vec<_>>())
                 };
                 let all = |one: &Fate| one.lost + one.used + one.unknown;
                 let mut seen = of(|one| (one.lost, one.lost + one.used))?;
@@ -137,8 +167,9 @@ impl<K: Copy + Eq + Hash + Ord> Fates<K> {
                 let most = of(|one| (one.lost + one.unknown, one.lost + one.used + one.unknown))?;
                 seen.share.low = seen.share.low.min(least.share.low);
                 seen.share.high = seen.share.high.max(most.share.high);
-                let unknown: f64 = bursts.iter().map(|one| one.unknown).sum();
-                Some((key, seen, unknown / bursts.iter().map(all).sum::<f64>()))
+                let unknown: f64 = bursts.iter().map(|(one, _)| one.unknown).sum();
+                let all = bursts.iter().map(|(one, _)| all(one)).sum::<f64>();
+                Some((key, seen, unknown / all))
             })
             .collect();
         list.sort_by_key(|&(key, seen, _)| (std::cmp::Reverse(seen.executions), key));
@@ -150,7 +181,8 @@ impl<K: Copy + Eq + Hash + Ord> Fates<K> {
 pub(crate) struct BurstShare<K> {
     current: FastMap<K, f64>,
     bursts: FastMap<K, Vec<(u32, f64)>>,
-    totals: Vec<f64>,
+    /// With the weight of the burst.
+    totals: Vec<(f64, f64)>,
 }
 
 impl<K: Copy + Eq + Hash> BurstShare<K> {
@@ -166,23 +198,30 @@ impl<K: Copy + Eq + Hash> BurstShare<K> {
         *self.current.entry(key).or_default() += quantity;
     }
 
-    /// Ends a burst of which all was `total`; the quantities are cut to it.
-    pub(crate) fn end_of_burst(&mut self, total: f64) {
+    /// Ends a burst of which all was `total`, with this [`genba_model::Burst::weight`]; the quantities are
+    /// cut to the total.
+    pub(crate) fn end_of_burst(&mut self, total: f64, weight: f64) {
         let burst = self.totals.len() as u32;
         for (key, quantity) in self.current.drain() {
             let list = self.bursts.entry(key).or_default();
             list.push((burst, quantity.min(total)));
         }
-        self.totals.push(total);
+        self.totals.push((total, weight));
     }
 
     /// The share over all bursts, those without the place among them.
     pub(crate) fn share(&self, key: K) -> Estimate {
-        let mut clusters: Vec<(f64, f64)> = self.totals.iter().map(|&all| (0.0, all)).collect();
+        let mut clusters: Vec<Cluster> = (self.totals.iter())
+            .map(|&(trials, weight)| Cluster {
+                successes: 0.0,
+                trials,
+                weight,
+            })
+            .collect();
         for &(burst, quantity) in self.bursts.get(&key).into_iter().flatten() {
-            clusters[burst as usize].0 = quantity;
+            clusters[burst as usize].successes = quantity;
         }
-        genba_stats::cluster_share(&clusters, LEVEL).unwrap_or(Estimate::exact(0.0))
+        weighted_share(&clusters).unwrap_or(Estimate::exact(0.0))
     }
 }
 
@@ -218,8 +257,8 @@ mod tests {
     fn bursts_without_the_place_count_in_shares_of_the_whole() {
         let mut shares = BurstShare::new();
         shares.add(1u64, 50.0);
-        shares.end_of_burst(100.0);
-        shares.end_of_burst(100.0);
+        shares.end_of_burst(100.0, 1.0);
+        shares.end_of_burst(100.0, 1.0);
         let found = shares.share(1);
         assert!((found.value - 0.25).abs() < 1e-12);
         assert!(shares.share(2).value == 0.0);
@@ -236,7 +275,7 @@ mod tests {
                     _ => fates.unknown(7),
                 }
             }
-            fates.end_of_burst();
+            fates.end_of_burst(1.0);
         }
         let (_, seen, unknown) = fates.shares()[0];
         assert!((seen.share.value - 0.6).abs() < 1e-12);
@@ -253,7 +292,7 @@ mod tests {
             for one in 0..10 {
                 tally.count(7u64, one < burst);
             }
-            tally.end_of_burst();
+            tally.end_of_burst(1.0);
         }
         let (key, seen) = tally.shares()[0];
         assert_eq!((key, seen.executions, seen.bursts), (7, 30, 3));

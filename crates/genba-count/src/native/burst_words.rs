@@ -29,6 +29,9 @@ pub struct RawBurst {
     pub wall_nanoseconds: u64,
     /// Address of the instruction after its last.
     pub end_pc: u64,
+    /// Instructions that its thread, and those before it in the same slot, had executed at its
+    /// beginning.
+    pub instructions_before: u64,
     /// Its words.
     pub words: Vec<u64>,
 }
@@ -127,6 +130,7 @@ impl BurstFile {
                 cpu_nanoseconds: u64_at(record, offset_of!(BurstRecord, cpu_nanoseconds)),
                 wall_nanoseconds: u64_at(record, offset_of!(BurstRecord, wall_nanoseconds)),
                 end_pc: u64_at(record, offset_of!(BurstRecord, end_pc)),
+                instructions_before: u64_at(record, offset_of!(BurstRecord, instructions_before)),
                 words: data.chunks_exact(8).map(|word| u64_at(word, 0)).collect(),
             });
         }

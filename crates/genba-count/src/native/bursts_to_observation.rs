@@ -48,7 +48,9 @@ pub fn convert(file: &BurstFile, modules: &[Module], pid: i32) -> Observation {
             thread: raw.thread,
             began_cpu_seconds: raw.cpu_nanoseconds as f64 / 1e9,
             began_wall_seconds: raw.wall_nanoseconds as f64 / 1e9,
+            instructions_before: raw.instructions_before,
             instructions,
+            weight: 1.0,
             events: std::mem::take(&mut converter.events),
         });
     }

@@ -31,6 +31,8 @@ pub struct FinishedBurst {
     pub wall_nanoseconds: u64,
     /// Address of the instruction after its last.
     pub end_pc: u64,
+    /// Instructions that the thread's slot had counted at its beginning.
+    pub instructions_before: u64,
 }
 
 /// The places of the bursts that are kept.
@@ -84,6 +86,7 @@ impl KeptBursts {
         to.cpu_nanoseconds = burst.cpu_nanoseconds;
         to.wall_nanoseconds = burst.wall_nanoseconds;
         to.end_pc = burst.end_pc;
+        to.instructions_before = burst.instructions_before;
         to.state.store(BURST_COMPLETE, Ordering::Release);
         shared.control().bursts.store(self.used, Ordering::Release);
         thinned

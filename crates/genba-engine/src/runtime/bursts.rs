@@ -302,6 +302,7 @@ unsafe fn finish(engine: &mut Engine, state: State, end: u64, pc: u64) {
                 cpu_nanoseconds: began,
                 wall_nanoseconds: state.get(thread_state::BURST_WALL),
                 end_pc: pc,
+                instructions_before: state.get(thread_state::BURST_INSTRUCTIONS),
             };
             if bursts.kept.keep(shared, &burst, bursts.plan.bursts as u32) {
                 bursts.mean_nanoseconds *= 2;
@@ -424,6 +425,8 @@ unsafe fn begin(engine: &mut Engine, state: State, frame: usize, found: &Interru
         state.set(thread_state::BURST_BLOCK, first);
         state.set(thread_state::BURST_CPU, burst_timer::cpu_nanoseconds());
         state.set(thread_state::BURST_WALL, wall);
+        let instructions = engine.code_map.shared.instructions_of(state);
+        state.set(thread_state::BURST_INSTRUCTIONS, instructions);
         mask.write(!RAISED_BY_INSTRUCTIONS);
         resume_at(engine, state, frame, found, |engine, pc| {
             match engine.observing_code(pc) {

@@ -3,7 +3,10 @@
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::count_file_layout::{self, CodeRange, Control, ModuleRecord, Record};
+use crate::count_file_layout::{
+    self, CodeRange, Control, KIND_ADD, KIND_BLOCK, KIND_SUBTRACT, ModuleRecord, Record,
+};
+use crate::thread_state::{self, State};
 
 /// Address of the mapped count file.
 #[derive(Clone, Copy)]
@@ -78,6 +81,29 @@ impl CountFile {
         let from = (self.0 as u64 + count_file_layout::RECORDS) as *const Record;
         // SAFETY: within the part in use; never changed.
         (number < used).then(|| unsafe { from.add(number as usize).read() })
+    }
+
+    /// Returns the number of instructions that the counters of a slot have counted.
+    ///
+    /// # Safety
+    /// The state must be mapped.
+    #[must_use]
+    pub unsafe fn instructions_of(&self, state: State) -> u64 {
+        let used = self.control().records.load(Ordering::Relaxed);
+        let records = (self.0 as u64 + count_file_layout::RECORDS) as *const Record;
+        (0..used).fold(0u64, |sum, number| {
+            // SAFETY: within the part in use, which never changes; a slot has a counter for each.
+            let (record, count) = unsafe {
+                let record = &*records.add(number as usize);
+                (record, state.get(thread_state::counter(number)))
+            };
+            let instructions = count.wrapping_mul(u64::from(record.instructions));
+            match record.kind {
+                KIND_BLOCK | KIND_ADD => sum.wrapping_add(instructions),
+                KIND_SUBTRACT => sum.wrapping_sub(instructions),
+                _ => sum,
+            }
+        })
     }
 
     /// Adds a module unless it is there already, as when a program revokes and grants again the
