@@ -2,8 +2,9 @@
 //!
 //! A pointer and a length among a call's arguments continue the call before from the same place if
 //! that one's pointer plus its length is this one's pointer. One call with the whole run would do.
-//! Only calls between which the burst has none from the same place are compared; the first one of
-//! a burst is not judged.
+//! Two numbers that count alike are none: the piece must have been read or written by the call, or
+//! just behind it. Only calls between which the burst has none from the same place are compared; the
+//! first one of a burst is not judged.
 
 use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,27 @@ const MAX_PIECE_BYTES: u64 = 64;
 /// Share of the calls that must continue the one before.
 const MIN_SHARE: f64 = 0.2;
 
+/// The last calls, whose pieces an access may belong to: callees hand pieces on.
+const MAX_CALLS_FOLLOWED: usize = 4;
+
 type Key = (CodePoint, CodePoint, usize);
+
+/// The last call from a place.
+struct LastCall {
+    arguments: [u64; 6],
+    /// By the number of the pair: whether the memory of the piece was used since.
+    used: [bool; PAIRS.len()],
+}
+
+impl LastCall {
+    fn access(&mut self, address: u64, size: u16) {
+        for (used, &(pointer, length)) in self.used.iter_mut().zip(&PAIRS) {
+            let (begin, bytes) = (self.arguments[pointer], self.arguments[length]);
+            let end = begin.saturating_add(bytes.min(MAX_PIECE_BYTES));
+            *used |= address < end && begin < address.saturating_add(u64::from(size));
+        }
+    }
+}
 
 #[derive(Default)]
 struct Totals {
@@ -48,21 +69,39 @@ struct Totals {
 pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
     let mut tally: Tally<Key> = Tally::new();
     let mut totals: FastMap<Key, Totals> = FastMap::default();
-    let mut last: FastMap<(CodePoint, CodePoint), [u64; 6]> = FastMap::default();
+    let mut last: FastMap<(CodePoint, CodePoint), LastCall> = FastMap::default();
+    let mut recent: Vec<(CodePoint, CodePoint)> = Vec::new();
     for burst in bursts {
         last.clear();
+        recent.clear();
         for event in &burst.events {
-            let Observed::Call { target, arguments } = event.what else {
-                continue;
+            let (target, arguments) = match event.what {
+                Observed::Call { target, arguments } => (target, arguments),
+                Observed::Load { address, size, .. } | Observed::Store { address, size, .. } => {
+                    for call in &recent {
+                        if let Some(call) = last.get_mut(call) {
+                            call.access(address, size);
+                        }
+                    }
+                    continue;
+                }
+                _ => continue,
             };
-            let Some(before) = last.insert((event.at, target), arguments) else {
+            let place = (event.at, target);
+            recent.retain(|&one| one != place);
+            if recent.len() == MAX_CALLS_FOLLOWED {
+                recent.remove(0);
+            }
+            recent.push(place);
+            let used = [false; PAIRS.len()];
+            let Some(before) = last.insert(place, LastCall { arguments, used }) else {
                 continue;
             };
             for (number, &(pointer, length)) in PAIRS.iter().enumerate() {
-                let piece = before[length];
-                let is_piece = (1..=MAX_PIECE_BYTES).contains(&piece);
-                let continues =
-                    is_piece && before[pointer].wrapping_add(piece) == arguments[pointer];
+                let piece = before.arguments[length];
+                let is_piece = before.used[number] && (1..=MAX_PIECE_BYTES).contains(&piece);
+                let next = before.arguments[pointer].wrapping_add(piece);
+                let continues = is_piece && next == arguments[pointer];
                 let key = (event.at, target, number);
                 tally.count(key, continues);
                 if continues {
@@ -103,13 +142,27 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{at, burst, call};
+    use crate::synthetic::{at, burst, call, load};
 
     fn puts(pieces: &[(u64, u64)]) -> Vec<PiecewiseCall> {
         let one = |&(pointer, length): &(u64, u64)| {
-            call(0x10, at(0x100), [0x9000, pointer, length, 0, 0, 0])
+            [
+                call(0x10, at(0x100), [0x9000, pointer, length, 0, 0, 0]),
+                load(0x104, pointer, 1, 0x61),
+            ]
         };
-        piecewise_calls(&[burst(pieces.iter().map(one).collect())])
+        piecewise_calls(&[burst(pieces.iter().flat_map(one).collect())])
+    }
+
+    #[test]
+    fn numbers_that_count_alike_are_no_pieces() {
+        let calls = (0..100u64).flat_map(|one| {
+            [
+                call(0x10, at(0x100), [0x9000, 0x5000 + one, 1, 0, 0, 0]),
+                load(0x104, 0x77_0000 + 4 * one, 4, 7),
+            ]
+        });
+        assert!(piecewise_calls(&[burst(calls.collect())]).is_empty());
     }
 
     #[test]
