@@ -1,6 +1,10 @@
 //! Runs of innermost loops that do what the run before did: the same loads from the same addresses
 //! with the same values, the same branches.
 //!
+//! What a run loads from one place in all its iterations, and what its callees load, is compared by
+//! value alone: the key of a search is elsewhere each time, though it is the same. A pointer that is loaded
+//! so and handed to a callee is not compared, but what the callee reads there.
+//!
 //! Registers are not recorded, so that a run may compute something else from the same loads: only of
 //! loops whose outcome follows from what they read (searches) does it say that the result is the same.
 //! Calls in the loop belong to its run, loops of callees are runs of their own as well. A run that
@@ -45,10 +49,85 @@ const MAX_FRAME_BYTES: u64 = 1 << 16;
 struct Open {
     head: CodePoint,
     activation: u32,
+    /// Of branches, callees, and loads beyond [`MAX_LOADS`].
     trace: u64,
+    loads: Vec<LoadOfRun>,
     instructions: u64,
     stores_outside: bool,
     judged: bool,
+}
+
+/// Load instructions of a loop that are followed one by one.
+const MAX_LOADS: usize = 24;
+
+/// The lowest number that may be a pointer.
+const MIN_POINTER: u64 = 0x1_0000;
+
+/// What one instruction loaded in a run so far.
+struct LoadOfRun {
+    at: u64,
+    address: u64,
+    value: u64,
+    times: u32,
+    /// Whether all were from one address.
+    still: bool,
+    /// Whether the value was handed to a callee.
+    handed: bool,
+    with_addresses: u64,
+    values: u64,
+}
+
+impl LoadOfRun {
+    fn add(&mut self, address: u64, value: u64) {
+        self.still &= self.times == 0 || address == self.address;
+        (self.address, self.value) = (address, value);
+        self.times += 1;
+        self.values = mix(self.values, value);
+        self.with_addresses = mix(mix(self.with_addresses, address), value);
+    }
+
+    fn trace(&self) -> u64 {
+        match self.still && self.times > 1 {
+            true if self.handed && self.value >= MIN_POINTER => 0,
+            true => self.values,
+            false => self.with_addresses,
+        }
+    }
+}
+
+impl Open {
+    fn load(&mut self, at: u64, address: u64, value: u64) {
+        let index = match self.loads.iter().position(|one| one.at == at) {
+            Some(index) => index,
+            None if self.loads.len() < MAX_LOADS => {
+                self.loads.push(LoadOfRun {
+                    at,
+                    address,
+                    value,
+                    times: 0,
+                    still: true,
+                    handed: false,
+                    with_addresses: 0,
+                    values: 0,
+                });
+                self.loads.len() - 1
+            }
+            None => {
+                self.trace = mix(mix(mix(self.trace, at), address), value);
+                return;
+            }
+        };
+        self.loads[index].add(address, value);
+    }
+
+    /// What the run did, as one number.
+    fn whole_trace(&mut self) -> u64 {
+        self.loads.sort_unstable_by_key(|one| one.at);
+        let loads = self.loads.iter();
+        loads.fold(self.trace, |trace, one| {
+            mix(mix(trace, one.at), one.trace())
+        })
+    }
 }
 
 #[derive(Default)]
@@ -92,7 +171,9 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         }
         found.tally.end_of_burst(burst.weight);
         found.previous.end_of_burst(burst.weight);
-        found.shares.end_of_burst(burst.instructions as f64, burst.weight);
+        found
+            .shares
+            .end_of_burst(burst.instructions as f64, burst.weight);
     }
     let mut list: Vec<RepeatedLoop> = (found.tally.shares().into_iter())
         .filter(|(_, seen)| seen.share.value > 0.0)
@@ -158,6 +239,7 @@ fn of_burst(burst: &Burst, code: &dyn CodeKnowledge, found: &mut Found) {
                         head,
                         activation: here,
                         trace: 0,
+                        loads: Vec::new(),
                         instructions: 0,
                         stores_outside: false,
                         judged: outside == Some(here),
@@ -179,7 +261,16 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
     };
     match event.what {
         Observed::Load { address, value, .. } => {
-            top.trace = mix(mix(mix(top.trace, event.at.address), address), value);
+            if stack.activation() == top.activation {
+                top.load(event.at.address, address, value);
+            } else {
+                top.trace = mix(mix(top.trace, event.at.address), value);
+            }
+        }
+        Observed::Call { arguments, .. } => {
+            for load in &mut top.loads {
+                load.handed |= arguments.contains(&load.value);
+            }
         }
         Observed::Branch { taken } => {
             top.trace = mix(mix(top.trace, event.at.address), u64::from(taken));
@@ -205,11 +296,12 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
 
 impl Found {
     fn close(&mut self, open: &mut Vec<Open>) {
-        let Some(one) = open.pop() else {
+        let Some(mut one) = open.pop() else {
             return;
         };
+        let trace = one.whole_trace();
         if let Some(around) = open.last_mut() {
-            around.trace = mix(around.trace, one.trace);
+            around.trace = mix(around.trace, trace);
             around.instructions += one.instructions;
             around.stores_outside |= one.stores_outside;
             around.judged &= one.judged;
@@ -223,13 +315,13 @@ impl Found {
         totals.outside += u64::from(one.stores_outside);
         let state = self.loops.entry(one.head).or_default();
         let known = match state.runs.len() < MAX_RUNS {
-            true => !state.runs.insert(one.trace),
-            false => state.runs.contains(&one.trace),
+            true => !state.runs.insert(trace),
+            false => state.runs.contains(&trace),
         };
-        if let Some(last) = state.last.replace(one.trace) {
+        if let Some(last) = state.last.replace(trace) {
             self.tally.count(one.head, known);
-            self.previous.count(one.head, last == one.trace);
-            if last == one.trace {
+            self.previous.count(one.head, last == trace);
+            if last == trace {
                 self.shares.add(one.head, one.instructions as f64);
             }
         }
@@ -239,7 +331,7 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{AllOwn, at, block, branch, burst, load, store};
+    use crate::synthetic::{AllOwn, at, block, branch, burst, call, load, ret, store};
 
     /// Instructions from 0x100 to 0x1ff are of the loop with its head at 0x100.
     fn search(steps: u64, first: u64) -> Vec<BurstEvent> {
@@ -288,6 +380,46 @@ mod tests {
     fn run_that_began_before_the_burst_is_not_judged() {
         let events = search(6, 0x1000).split_off(4);
         assert!(found(events).is_empty());
+    }
+
+    /// A search that compares elements with a key at this address by a function.
+    fn compared(key: u64, text: u64, first: u64) -> Vec<BurstEvent> {
+        let mut events = vec![block(0x80, 5)];
+        for step in 0..5u64 {
+            events.extend([
+                block(0x100, 4),
+                load(0x104, first + 8 * step, 8, 0x7000_0000 + step),
+                load(0x108, key, 8, text),
+                call(0x10c, at(0x900), [0x7000_0000 + step, text, 8, 0, 0, 0]),
+                block(0x900, 3),
+                load(0x904, text, 8, 0x6162),
+                load(0x908, 0x7000_0000 + step, 8, 0x6100 + step),
+                ret(0x90c, 1),
+                block(0x110, 2),
+                branch(0x114, step < 4),
+            ]);
+        }
+        events.push(block(0x200, 3));
+        events
+    }
+
+    #[test]
+    fn same_key_elsewhere_is_the_same_search() {
+        let moved = |one: u64| compared(0x9000 + 64 * one, 0x50_0000 + 64 * one, 0x1000);
+        let all = found((0..10).flat_map(moved).collect());
+        let one = all.iter().find(|one| one.head == at(0x100)).expect("seen");
+        assert!(
+            (one.repeats_previous.share.value - 1.0).abs() < 1e-12,
+            "{one:?}"
+        );
+    }
+
+    #[test]
+    fn same_elements_elsewhere_are_another_search() {
+        let other = |one: u64| compared(0x9000, 0x50_0000, 0x1000 + 0x100 * one);
+        let all = found((0..10).flat_map(other).collect());
+        let one = all.iter().find(|one| one.head == at(0x100));
+        assert!(one.is_none_or(|one| one.repeats_previous.share.value == 0.0));
     }
 
     #[test]
