@@ -50,11 +50,17 @@ impl FunctionCode {
             weight[index] += hit.weight as f64;
         }
         let executed = resolved.executed(function);
-        let flow = ControlFlow::build_with(&instructions, |jump| {
+        let seen_targets = |jump: &Instruction| {
             executed.map_or_else(Vec::new, |executed| {
                 executed.targets(jump.address).map(|one| one.0).collect()
             })
-        });
+        };
+        let skipped = |call: &Instruction| {
+            executed.is_some_and(|executed| {
+                executed.count(call.address) == 0 && executed.count(call.end()) > 0
+            })
+        };
+        let flow = ControlFlow::build_with(&instructions, seen_targets, skipped);
         if !raw && resolved.event.precision == Precision::Skid {
             let mut facts = facts(&instructions, &flow);
             if let Some(executed) = &executed {

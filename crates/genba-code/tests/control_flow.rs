@@ -268,9 +268,35 @@ fn observed_indirect_targets_close_a_dispatch_loop() {
         8 => vec![2, 3, 0xa],
         _ => Vec::new(),
     };
-    let flow = ControlFlow::build_with(&code, seen);
+    let flow = ControlFlow::build_with(&code, seen, |_| false);
     assert!(!flow.has_indirect_jumps());
     assert_eq!(flow.loops().len(), 1);
     assert_eq!(flow.predecessors(1).as_slice(), [0, 4]);
     assert!(flow.blocks().iter().all(|block| block.known_entry));
+}
+
+#[test]
+fn call_that_was_skipped_does_not_enter_the_loop_behind_it() {
+    // A loop from b to f, entered at d by a jump, and at b behind a call.
+    let code = Disassembler::x86_64(Syntax::Intel).disassemble(
+        &[
+            0x85, 0xff, // 0: test edi,edi
+            0x79, 0x09, // 2: jns 0xd
+            0x90, 0x90, // 4: nop; nop
+            0xe8, 0xf5, 0x00, 0x00, 0x00, // 6: call 0x100
+            0xff, 0xc0, // b: inc eax
+            0xff, 0xcf, // d: dec edi
+            0x75, 0xfa, // f: jne 0xb
+            0xc3, // 11: ret
+        ],
+        0,
+        &|_| None,
+    );
+    let returns = ControlFlow::build(&code);
+    assert_eq!(returns.loops().len(), 1);
+    assert!(returns.loops()[0].irreducible);
+    let skipped = |call: &genba_code::Instruction| call.address == 6;
+    let flow = ControlFlow::build_with(&code, |_| Vec::new(), skipped);
+    assert_eq!(flow.loops().len(), 1);
+    assert!(!flow.loops()[0].irreducible);
 }
