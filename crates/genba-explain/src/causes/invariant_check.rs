@@ -281,8 +281,7 @@ impl<'a> Unit<'a> {
         let mut instructions = vec![at, compare];
         self.add_makers(compare, &mut instructions);
         // Of a function only what it loads is known to be fixed.
-        let loads = |at: &usize| self.fixed.contains_key(&(self.number, *at));
-        if self.around.is_none() && !instructions.iter().any(loads) {
+        if self.around.is_none() && !self.compares_fixed(compare, MAX_DEPTH) {
             return None;
         }
         Some(Check {
@@ -312,6 +311,24 @@ impl<'a> Unit<'a> {
             .filter(|one| data.data_reads >> one.0 & 1 == 1 && one.0 < FLAGS)
             .map(|one| self.operand(one.1, depth));
         kinds.fold(memory, Ord::max)
+    }
+
+    /// Whether something that an instruction's result is made of is loaded from a fixed place.
+    fn compares_fixed(&self, at: usize, depth: u32) -> bool {
+        let data = &self.function.data[at];
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        if data.loads() {
+            return self.fixed.contains_key(&(self.number, at));
+        }
+        let reads = self.function.values.reads(at).iter();
+        reads
+            .filter(|one| data.data_reads >> one.0 & 1 == 1 && one.0 < FLAGS)
+            .any(|one| match self.function.values.origin(one.1) {
+                Origin::Instruction(maker) => self.compares_fixed(maker as usize, depth),
+                _ => false,
+            })
     }
 
     fn operand(&self, value: Value, depth: u32) -> Operand {
@@ -376,7 +393,7 @@ impl<'a> Unit<'a> {
             })
     }
 
-    /// Instructions that only make what a comparison compares.
+    /// Instructions that only make what a comparison compares; readers that are never executed are no matter.
     fn add_makers(&self, compare: usize, found: &mut Vec<usize>) {
         let values = &self.function.values;
         let mut work = vec![compare];
@@ -394,6 +411,7 @@ impl<'a> Unit<'a> {
                 let results = values.writes(maker).iter().filter(|one| one.0 < FLAGS);
                 let only = results
                     .flat_map(|one| self.uses.readers(one.1))
+                    .filter(|&reader| self.function.counts[reader] > 0)
                     .all(|reader| found.contains(&reader));
                 if only && found.len() < MOST_INSTRUCTIONS_OF_CHECK {
                     found.push(maker);
