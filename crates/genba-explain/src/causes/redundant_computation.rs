@@ -81,7 +81,10 @@ fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
                 || sites.loads_one_value(number, at)
         };
         let search = search_of(function, index).is_some();
-        if search || !computes_from_loads(function, index, &repeats) {
+        let Some(runs) = entries(function, index).filter(|_| !search) else {
+            continue;
+        };
+        if !computes_from_loads(function, index, runs, &repeats) {
             continue;
         }
         let head = function.loop_instructions(index)[0];

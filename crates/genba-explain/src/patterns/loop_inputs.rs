@@ -5,19 +5,22 @@
 
 use genba_code::Flow;
 
+use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{CONSTANT, Origin};
 
 /// Whether all values that a loop computes with are constants, loaded in it, or loaded where `repeats`
-/// says that the same is loaded again. Addresses and comparisons are no matter: they are seen in the
-/// loads and branches.
+/// says that the same is loaded again, or are made so seldom beside the loop's runs (their number) that most
+/// have the same. Addresses and comparisons are no matter: they are seen in the loads and branches.
 pub(crate) fn computes_from_loads(
     function: &FunctionInput,
     index: u32,
+    runs: u64,
     repeats: &dyn Fn(usize) -> bool,
 ) -> bool {
     let members = function.loop_instructions(index);
+    let seldom = |times: u64| times as f64 <= SELDOM_EXECUTIONS * runs as f64;
     let mut work: Vec<u32> = Vec::new();
     let addresses = address_numbers(function, &members);
     let mut computes = false;
@@ -47,6 +50,7 @@ pub(crate) fn computes_from_loads(
         let value = crate::input::values::Value { number, offset: 0 };
         match function.values.origin(value) {
             Origin::Constant => {}
+            Origin::Entry if function.calls.is_some_and(seldom) => {}
             Origin::Entry => return false,
             Origin::Join(_) => {
                 let list = function.values.met(value);
@@ -58,6 +62,9 @@ pub(crate) fn computes_from_loads(
             Origin::Instruction(at) => {
                 let at = at as usize;
                 let data = &function.data[at];
+                if seldom(function.counts[at]) {
+                    continue;
+                }
                 if data.opaque.is_some() {
                     return false;
                 }
