@@ -2,8 +2,9 @@
 //!
 //! **Signature.** Observed: most results of calls or of computations are stored and overwritten by those of the
 //! next round unread; some are read, so that they are wanted now and then. For stores of the user's own
-//! there is a test behind them whose outcome comes as often as they are discarded; a library function that
-//! writes text for its caller needs none, since its caller does not read it.
+//! there is a test behind them, or behind the loop that makes nothing but these results, whose outcome comes
+//! as often as they are discarded; a library function that writes text for its caller needs none, since
+//! its caller does not read it.
 //!
 //! **Confirmation.** The test before the work.
 //!
@@ -12,11 +13,12 @@
 //! **Source.** R. Bodik and R. Gupta, "Partial dead code elimination using slicing transformations", PLDI
 //! 1997; J. A. Butts and G. Sohi, "Dynamic dead-instruction detection and elimination", ASPLOS 2002.
 
-use genba_code::Flow;
+use genba_code::{BlockId, Flow};
 use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
+use crate::causes::loop_invariant_call::entries;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     DISCARDED_WORK_SAVED, MAX_DISCARDED, MIN_DISCARDED, MIN_SHARE_OF_REPEATED_WORK,
@@ -28,6 +30,7 @@ use crate::input::runtime_services::{is_copy_function, plain};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::invariance::is_same_each_iteration;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 
 /// Finds work whose result is mostly overwritten unread.
@@ -99,6 +102,8 @@ fn text(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidate>
 struct Test {
     at: usize,
     discards: f64,
+    /// The loop before the test that makes the results, if one does.
+    made_by: Option<u32>,
 }
 
 /// Results of a function that are stored before a test and mostly discarded: one candidate for
@@ -123,11 +128,16 @@ fn results(sites: &ObservedSites<'_>, number: usize) -> Vec<Candidate> {
         if !plain || !here || !is_enough(&one.seen) || !is_discarded(one.seen.share) {
             continue;
         }
-        let Some(test) = test_behind(function, at, function.counts[at], one.seen.share.value)
+        let share = one.seen.share.value;
+        let Some(test) = test_behind(function, at, function.counts[at], share)
+            .or_else(|| test_behind_loop(function, at, share))
         else {
             continue;
         };
-        match groups.iter_mut().find(|group| group.0.at == test.at) {
+        let same = |group: &&mut (Test, Vec<(usize, &DeadStore)>)| {
+            (group.0.at, group.0.made_by) == (test.at, test.made_by)
+        };
+        match groups.iter_mut().find(same) {
             Some(group) => group.1.push((at, one)),
             None => groups.push((test, vec![(at, one)])),
         }
@@ -155,7 +165,11 @@ fn of_test(
         .collect();
     calls.sort_unstable();
     calls.dedup();
-    let work = feeding_only(function, uses, &discarded);
+    let work = match test.made_by {
+        Some(index) if !makes_only(function, index, &discarded) => return None,
+        Some(index) => function.loop_instructions(index),
+        None => feeding_only(function, uses, &discarded),
+    };
     let of_calls: f64 = (function.call_sites.iter())
         .filter(|site| calls.contains(&site.at))
         .flat_map(|site| &site.targets)
@@ -242,6 +256,63 @@ fn work_before(input: &AnalysisInput, number: usize, test: usize) -> f64 {
 fn test_behind(function: &FunctionInput, store: usize, times: u64, dead: f64) -> Option<Test> {
     let block = function.flow.block_of(store)?;
     let round = function.flow.loop_of_instruction(store);
+    let behind = |at: usize, there: BlockId| {
+        if there == block {
+            at > store
+        } else {
+            function.flow.dominates(block, there)
+        }
+    };
+    first_test(function, (store, round), times, dead, &behind)
+}
+
+/// The same of a store in a loop that ends before the test: its run as a whole makes the results.
+fn test_behind_loop(function: &FunctionInput, store: usize, dead: f64) -> Option<Test> {
+    function.loops_around(store).find_map(|index| {
+        let one = &function.flow.loops()[index as usize];
+        let members = function.flow.loop_blocks(index);
+        let behind = |_: usize, there: BlockId| {
+            !members.contains(&there) && function.flow.dominates(one.head, there)
+        };
+        let runs = entries(function, index)?;
+        let test = first_test(function, (store, one.parent), runs, dead, &behind)?;
+        Some(Test {
+            made_by: Some(index),
+            ..test
+        })
+    })
+}
+
+/// Whether all that a loop changes is among the discarded results, or belongs to it alone: places at fixed
+/// addresses (counters of the results), and the stack.
+fn makes_only(function: &FunctionInput, index: u32, discarded: &[usize]) -> bool {
+    (function.loop_instructions(index).into_iter())
+        .filter(|&at| function.counts[at] > 0)
+        .all(|at| {
+            let data = &function.data[at];
+            let own = |access: &genba_code::MemoryAccess| !access.writes || access.stack;
+            let stays = || {
+                function.values.addresses(at).iter().all(|address| {
+                    address.is_some_and(|address| {
+                        let same = |value| is_same_each_iteration(function, index, value);
+                        same(address.base) && address.index.is_none_or(|(value, _)| same(value))
+                    })
+                })
+            };
+            data.opaque.is_none()
+                && (data.memory.iter().all(own) || discarded.contains(&at) || stays())
+        })
+}
+
+/// The nearest branch for which `behind` holds that goes one way as often as results are dead, and does not
+/// end the loop of the store (with the store's instruction).
+fn first_test(
+    function: &FunctionInput,
+    (store, round): (usize, Option<u32>),
+    times: u64,
+    dead: f64,
+    behind: &dyn Fn(usize, BlockId) -> bool,
+) -> Option<Test> {
     let stays = |block: u32| {
         let next = &function.flow.blocks()[block as usize].successors;
         round.is_none_or(|round| {
@@ -254,17 +325,17 @@ fn test_behind(function: &FunctionInput, store: usize, times: u64, dead: f64) ->
             return None;
         };
         let there = function.flow.block_of(at)?;
-        let behind = if there == block {
-            at > store
-        } else {
-            function.flow.dominates(block, there)
-        };
+        let behind = behind(at, there);
         let all = function.counts[at] as f64;
         let taken = function.taken.get(at).copied().flatten()? as f64 / all.max(1.0);
         let discards = taken.max(1.0 - taken);
         let as_often = all >= (1.0 - SAME_SHARE_TOLERANCE) * times as f64;
         let fits = (discards - dead).abs() <= SAME_SHARE_TOLERANCE && discards <= MAX_DISCARDED;
-        (behind && as_often && fits && stays(there)).then_some(Test { at, discards })
+        (behind && as_often && fits && stays(there)).then_some(Test {
+            at,
+            discards,
+            made_by: None,
+        })
     });
     tests.min_by_key(|test| test.at.abs_diff(store))
 }

@@ -276,6 +276,82 @@ fn result_that_a_later_test_discards_is_found() {
     )));
 }
 
+/// A loop of eight rounds that writes a table, then a test that mostly discards it; `elsewhere` is whether the
+/// loop writes to other places as well.
+fn tabulated(dead: f64, taken: u64, elsewhere: bool) -> AnalysisInput {
+    const RUNS: u64 = CALLS / 8;
+    let one = function(
+        "judge",
+        |a| {
+            let (mut head, mut inner, mut next) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.set_label(&mut head)?;
+            a.xor(ecx, ecx)?;
+            a.set_label(&mut inner)?;
+            a.imul_3(edx, edx, 31)?;
+            a.mov(dword_ptr(rdi + rcx * 4), edx)?;
+            match elsewhere {
+                true => a.mov(dword_ptr(rsi + rcx * 4), ecx)?,
+                false => a.nop()?,
+            }
+            a.add(rcx, 1)?;
+            a.cmp(rcx, 8)?;
+            a.jne(inner)?;
+            a.cmp(rbx, rbp)?;
+            a.jne(next)?;
+            a.mov(r8, qword_ptr(rdi))?;
+            a.set_label(&mut next)?;
+            a.add(r13, 1)?;
+            a.cmp(r13, r14)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            RUNS,
+            CALLS,
+            CALLS,
+            CALLS,
+            CALLS,
+            CALLS,
+            CALLS,
+            RUNS,
+            RUNS,
+            RUNS - taken,
+            RUNS,
+            RUNS,
+            RUNS,
+            1,
+        ],
+        &[
+            0.01, 0.2, 0.2, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.0,
+        ],
+        &[(6, CALLS - RUNS), (8, taken), (12, RUNS - 1)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.dead_stores.push(DeadStore {
+        at: point(&input, 0, 2),
+        seen: seen(dead),
+        unknown: 0.0,
+        overwritten_by: point(&input, 0, 2),
+        size: 4,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn loop_whose_results_a_test_behind_it_discards_is_found() {
+    let runs = CALLS / 8;
+    let found = discarded_work::detect(&tabulated(0.875, runs * 7 / 8, false));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site[0], 8);
+    // The whole loop is work for the results.
+    assert_eq!(found[0].affected, [1, 2, 3, 4, 5, 6]);
+    assert!(discarded_work::detect(&tabulated(0.875, runs / 2, false)).is_empty());
+    assert!(discarded_work::detect(&tabulated(0.875, runs * 7 / 8, true)).is_empty());
+}
+
 /// A value that goes from round to round, stored in each; the loop goes on in so many of the rounds.
 fn carried(dead: f64, on: u64) -> AnalysisInput {
     let one = function(
