@@ -9,13 +9,15 @@
 //!
 //! **Confirmation.** The fill left out.
 //!
-//! **Gain.** The measured time of the fill.
+//! **Gain.** The measured time of the fill; of a store in a loop at most what the loop's model saves
+//! without it.
 //!
 //! **Source.** M. Chabbi and J. Mellor-Crummey, "DeadSpy: a tool to pinpoint program inefficiencies", CGO
 //! 2012.
 
 use genba_code::{BlockId, Flow};
-use genba_model::{Cause, CodePoint, Estimate, Fix, ObservedFact};
+use genba_loop_model::Change;
+use genba_model::{Cause, CodePoint, Estimate, Fix, MIN_GAIN, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
@@ -179,6 +181,7 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
     let fix = Fix::DropDeadStores {
         buffer: whole.is_some(),
     };
+    let stored = site.clone();
     let mut found = Candidate::new(Cause::DeadStore, Some(number), site, fix);
     found.affected = affected;
     let kept = match group.in_place {
@@ -188,6 +191,17 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
         false => 0.0,
     };
     found.residual_fraction = residual(hottest.1.seen.share.value * (1.0 - kept));
+    if let Some(saved) = saved_beside_the_rest(sites.input, group, &stored) {
+        // Samples at a store are also of what it waits for.
+        let most = saved * (1.0 - kept) / share;
+        if share * most < MIN_GAIN {
+            return None;
+        }
+        let all = &mut found.residual_fraction;
+        all.low = all.low.max(1.0 - most).min(MAX_RESIDUAL);
+        all.value = all.value.max(all.low);
+        all.high = all.high.max(all.value);
+    }
     let executions = list.iter().map(|one| function.counts[one.0]).sum();
     found.executions = Some(executions);
     Some(found.fact(ObservedFact::DeadStores {
@@ -196,6 +210,25 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
         overwritten_line: sites.line(hottest.1.overwritten_by),
         bursts: hottest.1.seen.bursts,
     }))
+}
+
+/// Share of all time that goes at most when stores leave their innermost loop, by the model of its iterations:
+/// stores run beside the rest. `None` where there is no model.
+fn saved_beside_the_rest(
+    input: &AnalysisInput,
+    group: &Group<'_>,
+    stores: &[usize],
+) -> Option<f64> {
+    let function = &input.functions[group.function];
+    let index = group
+        .around
+        .filter(|&index| group.in_place && function.is_innermost(index))?;
+    let change = Change {
+        gone: stores.to_vec(),
+        ..Change::default()
+    };
+    let gain = function.loop_after(&input.program.costs, index, &change)?;
+    Some(function.loop_heat(index) * (1.0 - gain.residual_fraction.low))
 }
 
 /// Share of a loop's rounds that are the last before it is left: the store of that one stays.
