@@ -28,8 +28,8 @@ use crate::constants::gains::{
 };
 use crate::constants::model_fit::{
     COUNTED_MISPREDICTION_SLACK, MIN_MISPREDICTION_PART, MIN_MISPREDICTIONS_PER_ITERATION,
-    MIN_SUSPECTED_MISPREDICTION_PART, MIN_TIME_AFTER_BRANCHES, MISPREDICTIONS_WITH_FAR_LOADS,
-    UNCOUNTED_MISPREDICTION_FIT,
+    MIN_MODELLED_MISPREDICTION_FIT, MIN_SUSPECTED_MISPREDICTION_PART, MIN_TIME_AFTER_BRANCHES,
+    MISPREDICTIONS_WITH_FAR_LOADS, UNCOUNTED_MISPREDICTION_FIT,
 };
 use crate::constants::processor::{
     BRANCHLESS_CHAIN_CYCLES, BRANCHLESS_CHAIN_CYCLES_SHORT, BRANCHLESS_CYCLES_PER_SLOT,
@@ -139,6 +139,14 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let behind = behind(found, &branches);
     let taken = match seen {
         Some(seen) if seen < MIN_MISPREDICTIONS_PER_ITERATION => return None,
+        // The time says that the processor predicts what the model of a predictor does not: it learns long
+        // patterns.
+        Some(seen)
+            if counted.is_some_and(|events| is_of_model(events.source))
+                && excess < MIN_MODELLED_MISPREDICTION_FIT * seen * penalty =>
+        {
+            return None;
+        }
         Some(seen) => excess
             .min(COUNTED_MISPREDICTION_SLACK.0 * seen * penalty + COUNTED_MISPREDICTION_SLACK.1),
         None => {
@@ -233,6 +241,11 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         penalty_cycles: penalty,
         source,
     }))
+}
+
+/// Whether mispredictions are those of a model, not of this processor.
+fn is_of_model(source: EvidenceSource) -> bool {
+    !matches!(source, EvidenceSource::Counted | EvidenceSource::Measured)
 }
 
 /// Whether loads reach another cache line in each iteration, so that they may stall as well.

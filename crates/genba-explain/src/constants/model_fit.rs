@@ -35,6 +35,10 @@ pub(crate) const COUNTED_MISPREDICTION_SLACK: (f64, f64) = (1.5, 2.0);
 /// Chosen.
 pub(crate) const UNCOUNTED_MISPREDICTION_FIT: (f64, f64, f64) = (0.3, 4.0, 4.0);
 
+/// Excess cycles ÷ those of the mispredictions that a model of a predictor has: below it the processor predicts
+/// what the model does not (it learns patterns of ten thousand outcomes). Chosen.
+pub(crate) const MIN_MODELLED_MISPREDICTION_FIT: f64 = 0.5;
+
 /// Excess cycles ÷ those of random outcomes that are counted where loads miss, too. Chosen.
 pub(crate) const MISPREDICTIONS_WITH_FAR_LOADS: f64 = 1.2;
 

@@ -118,6 +118,24 @@ fn counted_mispredictions_override_the_estimate() {
 }
 
 #[test]
+fn mispredictions_of_a_model_that_the_time_has_no_room_for_are_none() {
+    let mut input = coin();
+    let iterations = ALL / 10.0;
+    let of = |source, times| EventCounts {
+        source,
+        ..events(3, times).expect("events")
+    };
+    let mut found = |source, times| {
+        input.program.follow_up.mispredictions = Some(of(source, times));
+        unpredictable_branch::detect(&input).len()
+    };
+    assert_eq!(found(EvidenceSource::Observed, 0.45 * iterations), 1);
+    // More than the iterations have time for: the processor predicts what the model does not.
+    assert_eq!(found(EvidenceSource::Observed, 3.0 * iterations), 0);
+    assert_eq!(found(EvidenceSource::Measured, 3.0 * iterations), 1);
+}
+
+#[test]
 fn cache_miss_is_not_found_for_loads_that_never_miss() {
     let far = |misses: Option<EventCounts>| {
         let heat = [0.02, 0.02, 0.9, 0.02, 0.02, 0.02];
