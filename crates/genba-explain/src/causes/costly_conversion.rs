@@ -41,9 +41,38 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     };
     let conversions = input.program.conversions.iter();
     conversions
-        .flat_map(|one| one.users.iter().map(move |user| (one, user)))
-        .filter_map(|(one, user)| candidate(input, one, user, all))
+        .flat_map(|one| {
+            told_apart(&one.users)
+                .into_iter()
+                .map(move |user| (one, user))
+        })
+        .filter_map(|(one, user)| candidate(input, one, &user, all))
         .collect()
+}
+
+/// The calls of a routine that a reader can tell apart: those of a module without lines that convert the
+/// same are one, at the most frequent of them.
+fn told_apart(users: &[ConversionUser]) -> Vec<ConversionUser> {
+    let mut found: Vec<ConversionUser> = Vec::new();
+    for user in users {
+        let same = |known: &&mut ConversionUser| {
+            let lines = [&known.call, &user.call].map(|call| call.place.line);
+            lines == [None, None]
+                && known.call.module == user.call.module
+                && known.format == user.format
+        };
+        match found.iter_mut().find(same) {
+            Some(known) => {
+                let calls = known.call.calls + user.call.calls;
+                if user.call.calls > known.call.calls {
+                    known.call = user.call.clone();
+                }
+                known.call.calls = calls;
+            }
+            None => found.push(user.clone()),
+        }
+    }
+    found
 }
 
 fn candidate(

@@ -130,3 +130,26 @@ fn rare_or_cheap_conversions_are_not_reported() {
     assert!(looked_up(0.5, 100).is_empty());
     assert!(looked_up(0.02, 10_000).is_empty());
 }
+
+#[test]
+fn calls_without_lines_that_convert_the_same_are_one_finding() {
+    let calls = calls_of(300.0);
+    let of = |line: [Option<u32>; 2]| {
+        let mut input = input(ConversionKind::ParseFloat, "strtod", None, 0.5, calls);
+        let users = &mut input.program.conversions[0].users;
+        users[0].call.calls = calls as f64 * 0.4;
+        users[0].call.place.line = line[0];
+        let mut other = users[0].clone();
+        other.call.address = 0x9000;
+        other.call.calls = calls as f64 * 0.6;
+        other.call.place.line = line[1];
+        users.push(other);
+        costly_conversion::detect(&input)
+    };
+    let found = of([None, None]);
+    assert_eq!(found.len(), 1);
+    assert!((found[0].share.unwrap_or(0.0) - 0.5).abs() < 1e-9);
+    assert_eq!(found[0].executions, Some(calls));
+    assert_eq!(of([Some(10), Some(20)]).len(), 2);
+    assert_eq!(of([Some(10), None]).len(), 2);
+}
