@@ -66,6 +66,7 @@ impl Case {
             annotations: self
                 .get_document::<Vec<Annotation>>("annotations")?
                 .unwrap_or_default(),
+            observed: self.get_document("observed_places")?,
             findings: self.get_document("findings")?.unwrap_or_default(),
             places: self.get_document("places")?.unwrap_or_default(),
             input_bytes: self.get_document("input_bytes")?,
@@ -84,6 +85,7 @@ impl Case {
         self.check_round_trip("stat", &all.stat)?;
         self.check_round_trip("script", &all.script)?;
         self.check_round_trip("annotations", &all.annotations)?;
+        self.check_round_trip("observed_places", &all.observed)?;
         self.check_round_trip("findings", &all.findings)?;
         self.check_round_trip("places", &all.places)?;
         self.put(
@@ -106,6 +108,9 @@ impl Case {
             self.put("script", script)?;
         }
         self.put("annotations", &all.annotations)?;
+        if let Some(observed) = &all.observed {
+            self.put("observed_places", observed)?;
+        }
         self.put("findings", &all.findings)?;
         self.put("places", &all.places)?;
         if let Some(bytes) = all.input_bytes {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use genba_attribution::merged;
 use genba_code::{Syntax, disassemble};
 use genba_model::{
-    CodePoint, Estimate, ObservedBranch, ObservedData, ObservedInstruction, ObservedLoads,
-    ObservedPlace, ObservedRedundancy, ObservedValue, RawCounts,
+    AnnotatedInstruction, Annotation, CodePoint, Estimate, ObservedBranch, ObservedData,
+    ObservedInstruction, ObservedLoads, ObservedPlace, ObservedRedundancy, ObservedValue,
+    RawCounts,
 };
 use genba_observe::{MemoryPlace, Observations, Seen};
 use genba_symbols::Binary;
@@ -138,6 +139,60 @@ pub fn most_notable(observations: &Observations, raw: &RawCounts) -> ObservedPla
         retained.contains(&(index - 1))
     });
     all
+}
+
+/// Source lines that [`hottest_lines`] takes.
+const MAX_HOT_LINES: usize = 12;
+
+/// Least share of all time of such a line.
+const MIN_SHARE_OF_HOT_LINE: f64 = 0.02;
+
+/// Returns what bursts showed of the source lines with most time, the hottest first, of instructions without
+/// lines of the functions with most time. Executions are those of the annotations.
+#[must_use]
+pub(crate) fn hottest_lines(
+    observations: &Observations,
+    annotations: &[Annotation],
+    command: &[String],
+) -> ObservedPlace {
+    let mut lines: HashMap<LineOfAnnotation<'_>, f64> = HashMap::new();
+    for annotation in annotations {
+        for one in &annotation.instructions {
+            let share = annotation.share.value * one.share.value;
+            *lines.entry(line_of(annotation, one)).or_default() += share;
+        }
+    }
+    let mut hottest: Vec<(LineOfAnnotation<'_>, f64)> = lines.into_iter().collect();
+    hottest.retain(|one| one.1 >= MIN_SHARE_OF_HOT_LINE);
+    hottest.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    hottest.truncate(MAX_HOT_LINES);
+    // Rank of the line and executions of each instruction.
+    let mut wanted: HashMap<(&str, u64), (usize, Option<u64>)> = HashMap::new();
+    for annotation in annotations {
+        for one in &annotation.instructions {
+            let line = line_of(annotation, one);
+            if let Some(rank) = hottest.iter().position(|hot| hot.0 == line) {
+                let key = (annotation.module.as_str(), one.address);
+                wanted.insert(key, (rank, one.count));
+            }
+        }
+    }
+    let key = |at: CodePoint| (observations.path(at), at.address);
+    let is_wanted = |_: &Names, at: CodePoint| wanted.contains_key(&key(at));
+    let mut found = observed(observations, None, command, &is_wanted);
+    let of = |one: &ObservedInstruction| wanted.get(&(one.module.as_str(), one.address)).copied();
+    for one in &mut found.instructions {
+        one.executions = of(one).and_then(|found| found.1);
+    }
+    (found.instructions).sort_by_key(|one| (of(one).map(|found| found.0), one.address));
+    found
+}
+
+type LineOfAnnotation<'a> = (&'a str, Option<&'a str>, Option<u32>);
+
+/// The line of an instruction; of those without one, the function.
+fn line_of<'a>(annotation: &'a Annotation, one: &'a AnnotatedInstruction) -> LineOfAnnotation<'a> {
+    (&annotation.function, one.file.as_deref(), one.line)
 }
 
 /// Binaries of the modules, opened once.
@@ -410,6 +465,75 @@ mod tests {
         assert_eq!(PlaceQuery::parse("src/a.c:12"), line);
         assert_eq!(PlaceQuery::parse("std::sort"), function("std::sort"));
         assert_eq!(PlaceQuery::parse("a::12"), function("a::12"));
+    }
+
+    #[test]
+    fn lines_with_most_time_come_first_and_cold_ones_not_at_all() {
+        let share = |value| Estimate::exact(value);
+        let instruction = |address, line, of_function| AnnotatedInstruction {
+            address,
+            text: String::new(),
+            file: Some("/src/a.c".to_owned()),
+            line: Some(line),
+            inlined: None,
+            samples: 0.0,
+            share: share(of_function),
+            count: Some(1000 * address),
+            taken: None,
+            cost_seconds: None,
+            cost_cycles: None,
+            host_latency_cycles: None,
+            loop_index: None,
+        };
+        let annotation = Annotation {
+            function: "f".to_owned(),
+            module: "[made up]".to_owned(),
+            address: 0x10,
+            event: genba_model::Event {
+                name: "cpu-clock".to_owned(),
+                hardware: false,
+                frequency_hz: 4999,
+                kernel: false,
+                precision: genba_model::Precision::Skid,
+            },
+            samples: 100,
+            share: share(0.9),
+            raw: false,
+            instructions: vec![
+                instruction(0x10, 5, 0.2),
+                instruction(0x14, 6, 0.6),
+                instruction(0x18, 7, 0.01),
+                instruction(0x1c, 5, 0.19),
+            ],
+            loops: Vec::new(),
+            jumps: Vec::new(),
+            source: Vec::new(),
+            calls: None,
+            counted: None,
+            notes: Vec::new(),
+        };
+        let seen = Seen {
+            share: share(0.5),
+            executions: 100,
+            bursts: 9,
+        };
+        let branch = |address| genba_observe::BranchSite {
+            at: CodePoint { module: 0, address },
+            taken: seen,
+            mispredicted: None,
+            repeated: None,
+        };
+        let observations = Observations {
+            modules: vec!["[made up]".to_owned()],
+            branches: [0x10, 0x14, 0x18, 0x1c, 0x20].map(branch).to_vec(),
+            ..Observations::default()
+        };
+        let found = hottest_lines(&observations, &[annotation], &[]);
+        let order: Vec<(u64, Option<u64>)> = (found.instructions.iter())
+            .map(|one| (one.address, one.executions))
+            .collect();
+        let expected = [0x14, 0x10, 0x1c].map(|at| (at, Some(1000 * at)));
+        assert_eq!(order, expected);
     }
 
     #[test]

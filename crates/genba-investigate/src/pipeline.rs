@@ -240,6 +240,7 @@ impl Pipeline<'_> {
             profile: located.profile,
             script,
             annotations: located.annotations,
+            observed: located.observed,
             findings: located.findings,
             places: located.places,
             input_bytes,

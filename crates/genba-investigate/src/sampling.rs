@@ -7,7 +7,7 @@ use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, Resolve
 use genba_case::Phase;
 use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits, RunFacts};
-use genba_model::{Annotation, Finding, HostFingerprint, Profile, Stat, TimePlace};
+use genba_model::{Annotation, Finding, HostFingerprint, ObservedPlace, Profile, Stat, TimePlace};
 use genba_profile::RecordOutcome;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions, SampleCounts};
 use genba_run::Finished;
@@ -19,6 +19,7 @@ use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use crate::findings::findings;
 use crate::join_counts::Sampled;
 use crate::observations::OBSERVATIONS;
+use crate::observed_place::hottest_lines;
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress, repeat_runs, script_sampling};
 
@@ -37,6 +38,7 @@ pub(crate) struct BeforeSampling<'a> {
 pub(crate) struct Located {
     pub(crate) profile: Option<Profile>,
     pub(crate) annotations: Vec<Annotation>,
+    pub(crate) observed: Option<ObservedPlace>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) places: Vec<TimePlace>,
 }
@@ -195,6 +197,9 @@ impl Pipeline<'_> {
         if let Some(observed) = &input.observed {
             self.case.put_document(OBSERVATIONS, observed)?;
         }
+        let command = &profile.command;
+        let observed =
+            (input.observed.as_ref()).map(|all| hottest_lines(all, &annotations, command));
         self.follow_up_runs(&mut input, progress)?;
         let inputs = ExplanationInputs {
             runs: known.facts.clone(),
@@ -205,6 +210,7 @@ impl Pipeline<'_> {
         Ok(Located {
             profile: Some(profile),
             annotations,
+            observed,
             findings,
             places,
         })

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Annotation, Estimate, Finding, Hazard, HostFingerprint, Metric, Profile, RunRecord,
-    ScriptProfile, Stat, TimePlace, Unit,
+    Annotation, Estimate, Finding, Hazard, HostFingerprint, Metric, ObservedPlace, Profile,
+    RunRecord, ScriptProfile, Stat, TimePlace, Unit,
 };
 
 /// A command that is measured, and how it is run.
@@ -96,6 +96,9 @@ pub struct Investigation {
     pub script: Option<ScriptProfile>,
     /// Annotations of the functions with the most time.
     pub annotations: Vec<Annotation>,
+    /// What bursts showed of the source lines with most time, where there were bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<ObservedPlace>,
     /// Causes with their predicted gains, most profitable first.
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 
-/// Result of `genba observe`: what a function or line did. All shares are observed in bursts, with
+/// Result of `genba observe`: what a function or line did; within an investigation, what the lines with
+/// most time did. All shares are observed in bursts, with
 /// intervals over bursts; executions are counted exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservedPlace {
     /// Program and arguments.
     pub command: Vec<String>,
-    /// The function or line that was asked for.
+    /// The function or line that was asked for; empty within an investigation.
     pub place: String,
     /// Number of bursts in the whole run.
     pub bursts: u32,

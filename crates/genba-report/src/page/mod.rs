@@ -13,6 +13,7 @@ mod document;
 mod effect_table;
 mod findings;
 mod flame_graph;
+mod observed_places;
 mod places;
 mod profile_diff;
 mod profile_tables;
@@ -66,6 +67,9 @@ pub fn html(all: &Investigation) -> String {
         }
     }
     annotation::listings(&mut out, &all.annotations, &anchors);
+    if let Some(observed) = &all.observed {
+        observed_places::hot_lines(&mut out, observed);
+    }
     if let Some(stat) = &all.stat {
         run_tables::counters(&mut out, stat);
     }

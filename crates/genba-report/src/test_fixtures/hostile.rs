@@ -73,6 +73,16 @@ pub fn hostile() -> Investigation {
         p.collapsed[21].frames = vec![String::new(); 3000];
     }
     all.script = Some(hostile_script(&attack));
+    if let Some(observed) = &mut all.observed {
+        observed.notes = all.notes.clone();
+        for one in &mut observed.instructions {
+            one.function = Some(attack(0));
+            one.module = attack(1);
+            one.text = attack(2);
+            one.file = Some(attack(4));
+            one.data[0].name = attack(5);
+        }
+    }
     for a in &mut all.annotations {
         a.function = attack(0);
         a.module = attack(2);

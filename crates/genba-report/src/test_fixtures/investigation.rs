@@ -91,6 +91,7 @@ pub fn investigation() -> Investigation {
         places: Vec::new(),
         input_bytes: None,
         script: None,
+        observed: Some(super::observed_place()),
         annotations: vec![annotation(), counted_annotation()],
         notes: vec![],
     }

@@ -20,6 +20,7 @@ pub(crate) mod growth;
 pub(crate) mod loop_verdicts;
 pub(crate) mod loops;
 pub(crate) mod metrics;
+pub(crate) mod observed_instruction;
 pub(crate) mod places;
 pub(crate) mod profile;
 pub(crate) mod profile_diff;
