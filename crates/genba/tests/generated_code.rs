@@ -142,3 +142,59 @@ int main(void) {
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("load"), "{out}");
 }
+
+/// Code made at run time whose perf maps are named in the file `maps`, for whoever removes them.
+fn leaving_its_map() -> String {
+    GENERATOR
+        .replace(
+            "unlink(name);",
+            "FILE *maps = fopen(\"maps\", \"a\"); fprintf(maps, \"%s\\n\", name); fclose(maps);",
+        )
+        .replace("i < 60", "i < 20")
+}
+
+#[test]
+fn case_explains_generated_code_by_the_names_kept_with_its_counts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    std::fs::write(at.join("made.c"), leaving_its_map()).expect("the program");
+    let gcc = Command::new("gcc")
+        .args(["-O1", "-o", "made", "made.c"])
+        .current_dir(at)
+        .status();
+    if !gcc.is_ok_and(|status| status.success()) {
+        genba_testing::skip(
+            "case_explains_generated_code_by_the_names_kept_with_its_counts",
+            "gcc",
+            "no gcc",
+        );
+        return;
+    }
+    let line = ["explain", "--json", "--budget", "2s", "--", "./made"];
+    let (code, first, err) = run_genba(at, &line);
+    for map in std::fs::read_to_string(at.join("maps"))
+        .unwrap_or_default()
+        .lines()
+    {
+        let _ = std::fs::remove_file(map);
+    }
+    if code == 4 {
+        genba_testing::skip(
+            "case_explains_generated_code_by_the_names_kept_with_its_counts",
+            genba_testing::PERF_EVENT,
+            &err,
+        );
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    let (code, again, err) = run_genba(at, &["explain", "--json", "-i", "latest"]);
+    assert_eq!(code, 0, "{err}");
+    for text in [&first, &again] {
+        let document: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let place = &document["places"][0];
+        assert_eq!(place["site"]["function"], "made at run time", "{text}");
+        assert!(place["share"]["value"].as_f64() > Some(0.8), "{text}");
+        // 20 calls of ten million iterations.
+        assert!(place["executions"].as_u64() >= Some(20), "{text}");
+    }
+}
