@@ -3,7 +3,8 @@
 //!
 //! What a run loads from one place in all its iterations, and what its callees load, is compared by
 //! value alone: the key of a search is elsewhere each time, though it is the same. A pointer that is loaded
-//! so and handed to a callee is not compared, but what the callee reads there.
+//! so and handed to a callee is not compared, but what the callee reads there, and returns. Vectors
+//! that callees load are not compared: functions that compare texts load beyond their ends.
 //!
 //! Registers are not recorded, so that a run may compute something else from the same loads: only of
 //! loops whose outcome follows from what they read (searches) does it say that the result is the same.
@@ -59,6 +60,9 @@ struct Open {
 
 /// Load instructions of a loop that are followed one by one.
 const MAX_LOADS: usize = 24;
+
+/// The largest operand that is no vector.
+const MAX_SCALAR_BYTES: u16 = 8;
 
 /// The lowest number that may be a pointer.
 const MIN_POINTER: u64 = 0x1_0000;
@@ -260,13 +264,18 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
         return;
     };
     match event.what {
-        Observed::Load { address, value, .. } => {
+        Observed::Load {
+            address,
+            size,
+            value,
+        } => {
             if stack.activation() == top.activation {
                 top.load(event.at.address, address, value);
-            } else {
+            } else if size <= MAX_SCALAR_BYTES {
                 top.trace = mix(mix(top.trace, event.at.address), value);
             }
         }
+        Observed::Return { value } => top.trace = mix(top.trace, value),
         Observed::Call { arguments, .. } => {
             for load in &mut top.loads {
                 load.handed |= arguments.contains(&load.value);

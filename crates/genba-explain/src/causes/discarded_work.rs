@@ -18,7 +18,7 @@ use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
-use crate::causes::loop_invariant_call::entries;
+use crate::causes::loop_invariant_call::{entries, is_harmless};
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     DISCARDED_WORK_SAVED, MAX_DISCARDED, MIN_DISCARDED, MIN_SHARE_OF_REPEATED_WORK,
@@ -286,6 +286,10 @@ fn test_behind_loop(function: &FunctionInput, store: usize, dead: f64) -> Option
 /// Whether all that a loop changes is among the discarded results, or belongs to it alone: places at fixed
 /// addresses (counters of the results), and the stack.
 fn makes_only(function: &FunctionInput, index: u32, discarded: &[usize]) -> bool {
+    let harmless = |at: usize| {
+        let site = function.call_sites.iter().find(|site| site.at == at);
+        site.is_some_and(|site| site.targets.iter().all(|to| is_harmless(&to.function)))
+    };
     (function.loop_instructions(index).into_iter())
         .filter(|&at| function.counts[at] > 0)
         .all(|at| {
@@ -299,8 +303,9 @@ fn makes_only(function: &FunctionInput, index: u32, discarded: &[usize]) -> bool
                     })
                 })
             };
-            data.opaque.is_none()
-                && (data.memory.iter().all(own) || discarded.contains(&at) || stays())
+            harmless(at)
+                || data.opaque.is_none()
+                    && (data.memory.iter().all(own) || discarded.contains(&at) || stays())
         })
 }
 

@@ -197,8 +197,8 @@ impl<'a> Unit<'a> {
             .iter()
             .filter_map(|&at| self.check(at))
             .collect();
-        // A search ends where it finds something, or at its bound.
-        if !self.ends_at_bound() {
+        // A loop that searches ends where it finds something, or at its bound.
+        if self.around.is_some() && !self.ends_at_bound() {
             checks.retain(|one| !one.bounds);
         }
         let mut serving: Vec<usize> = checks

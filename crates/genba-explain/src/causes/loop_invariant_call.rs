@@ -259,7 +259,7 @@ fn is_disturbed(input: &AnalysisInput, function: &FunctionInput, index: u32, at:
 }
 
 /// Functions of the C library that change nothing that a program hands them.
-fn is_harmless(name: &str) -> bool {
+pub(crate) fn is_harmless(name: &str) -> bool {
     const READS: [&str; 22] = [
         "ctype_b_loc",
         "ctype_tolower_loc",

@@ -146,6 +146,9 @@ pub(crate) const MIN_PART_OF_SHARED_ACCESSES: f64 = 0.1;
 /// Share of a load's executions from which it brings one value. Chosen.
 pub(crate) const MIN_ONE_VALUE: f64 = 0.95;
 
+/// Lower end of its interval: ten bursts that never saw another value give 0.7. Chosen.
+pub(crate) const MIN_ONE_VALUE_LOW: f64 = 0.6;
+
 /// Cycles of a loop's run from which on keeping its result pays. Chosen: some times a look at a kept one.
 pub(crate) const MIN_CYCLES_OF_REPEATED_LOOP: f64 = 25.0;
 

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use genba_model::CodePoint;
 use genba_observe::{Observations, Seen};
 
-use crate::constants::observations::{MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_SEEN};
+use crate::constants::observations::{
+    MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_ONE_VALUE_LOW, MIN_SEEN,
+};
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::patterns::calls::index_of;
 
@@ -76,7 +78,7 @@ impl<'a> ObservedSites<'a> {
         (self.observed.operand_values.iter())
             .filter(|one| one.at == point && !one.stored && one.executions >= MIN_SEEN)
             .filter_map(|one| one.values.first())
-            .any(|first| first.share.low >= MIN_ONE_VALUE)
+            .any(|first| first.share.value >= MIN_ONE_VALUE && first.share.low >= MIN_ONE_VALUE_LOW)
     }
 
     /// The point of an instruction.
