@@ -55,6 +55,9 @@ struct Open {
     loads: Vec<LoadOfRun>,
     instructions: u64,
     stores_outside: bool,
+    /// Where the last event of the loop itself stored something new: if that is a call, which comes next, it
+    /// was its return address.
+    just_stored: Option<CodePoint>,
     judged: bool,
 }
 
@@ -246,6 +249,7 @@ fn of_burst(burst: &Burst, code: &dyn CodeKnowledge, found: &mut Found) {
                         loads: Vec::new(),
                         instructions: 0,
                         stores_outside: false,
+                        just_stored: None,
                         judged: outside == Some(here),
                     });
                 }
@@ -263,6 +267,10 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
     let Some(top) = open.last_mut() else {
         return;
     };
+    let stored = top.just_stored.take();
+    if stored.is_some_and(|at| at != event.at || !matches!(event.what, Observed::Call { .. })) {
+        top.stores_outside = true;
+    }
     match event.what {
         Observed::Load {
             address,
@@ -290,12 +298,18 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
             before,
             ..
         } => {
+            let here = stack.activation() == top.activation;
             let frame = (stack.frames().last())
-                .filter(|_| stack.activation() != top.activation)
+                .filter(|_| !here)
                 .and_then(|frame| frame.stack);
             let of_callee =
                 frame.is_some_and(|stack| address <= stack && stack - address <= MAX_FRAME_BYTES);
-            top.stores_outside |= !of_callee && before != value;
+            let new = !of_callee && before != value;
+            match here {
+                true if new => top.just_stored = Some(event.at),
+                true => {}
+                false => top.stores_outside |= new,
+            }
         }
         Observed::Block { instructions } => top.instructions += u64::from(instructions),
         Observed::SystemCall { .. } => top.judged = false,
@@ -308,6 +322,7 @@ impl Found {
         let Some(mut one) = open.pop() else {
             return;
         };
+        one.stores_outside |= one.just_stored.is_some();
         let trace = one.whole_trace();
         if let Some(around) = open.last_mut() {
             around.trace = mix(around.trace, trace);
@@ -399,6 +414,8 @@ mod tests {
                 block(0x100, 4),
                 load(0x104, first + 8 * step, 8, 0x7000_0000 + step),
                 load(0x108, key, 8, text),
+                // The return address, where another call had put its own.
+                store(0x10c, 0x7fff_0000, 8, 0x777 * u64::from(step == 0), 0x110),
                 call(0x10c, at(0x900), [0x7000_0000 + step, text, 8, 0, 0, 0]),
                 block(0x900, 3),
                 load(0x904, text, 8, 0x6162),
@@ -421,6 +438,7 @@ mod tests {
             (one.repeats_previous.share.value - 1.0).abs() < 1e-12,
             "{one:?}"
         );
+        assert!(one.stores_outside == 0.0, "{one:?}");
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn leaving_its_map() -> String {
 }
 
 #[test]
-fn case_explains_generated_code_by_the_names_kept_with_its_counts() {
+fn case_explains_generated_code_by_name_after_its_perf_map_is_gone() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     std::fs::write(at.join("made.c"), leaving_its_map()).expect("the program");
@@ -164,7 +164,7 @@ fn case_explains_generated_code_by_the_names_kept_with_its_counts() {
         .status();
     if !gcc.is_ok_and(|status| status.success()) {
         genba_testing::skip(
-            "case_explains_generated_code_by_the_names_kept_with_its_counts",
+            "case_explains_generated_code_by_name_after_its_perf_map_is_gone",
             "gcc",
             "no gcc",
         );
@@ -180,7 +180,7 @@ fn case_explains_generated_code_by_the_names_kept_with_its_counts() {
     }
     if code == 4 {
         genba_testing::skip(
-            "case_explains_generated_code_by_the_names_kept_with_its_counts",
+            "case_explains_generated_code_by_name_after_its_perf_map_is_gone",
             genba_testing::PERF_EVENT,
             &err,
         );
@@ -194,7 +194,5 @@ fn case_explains_generated_code_by_the_names_kept_with_its_counts() {
         let place = &document["places"][0];
         assert_eq!(place["site"]["function"], "made at run time", "{text}");
         assert!(place["share"]["value"].as_f64() > Some(0.8), "{text}");
-        // 20 calls of ten million iterations.
-        assert!(place["executions"].as_u64() >= Some(20), "{text}");
     }
 }
