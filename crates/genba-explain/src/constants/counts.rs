@@ -49,6 +49,10 @@ pub(crate) const MIN_TRIPS_FOR_CARRIED_CHAIN: f64 = 16.0;
 /// Mean bytes of a run from which wide code pays: one SSE register.
 pub(crate) const MIN_BYTES_IN_RUN: f64 = 16.0;
 
+/// The same of bytes that are appended through memory: room made once and a pointer in a register cost
+/// nothing to start. Chosen.
+pub(crate) const MIN_BYTES_IN_APPENDED_RUN: f64 = 8.0;
+
 /// Smallest block of glibc's malloc, bookkeeping included (MINSIZE in malloc.c on 64-bit systems).
 pub(crate) const MIN_BYTES_OF_ALLOCATION: f64 = 32.0;
 
@@ -170,6 +174,10 @@ pub(crate) const CHANCE_OUTCOME: f64 = 0.25;
 
 /// Executions per iteration from which nearly every iteration executes an instruction. Chosen.
 pub(crate) const USUAL_EXECUTIONS: f64 = 0.9;
+
+/// Executions of a block from which one way into it is the usual one. Chosen: growing buffers take
+/// the other one less often.
+pub(crate) const USUAL_PREDECESSOR: f64 = 0.95;
 
 /// Executions per iteration from which an instruction belongs to the loop's work. Chosen.
 pub(crate) const SOME_EXECUTIONS: f64 = 0.02;

@@ -3,7 +3,8 @@
 //! A store of a byte may change any object in C and C++, and what other functions reach: compilers
 //! then read the buffer's pointer and length again for each element, store the new length, test for
 //! room, and may end the text anew. The length goes round through memory, so that each iteration
-//! waits for the store of the one before. A local pointer needs none of that.
+//! waits for the store of the one before. A local pointer needs none of that. The rare way that makes
+//! the buffer larger is no part of it.
 //!
 //! **Source.** ISO C 6.5 p7 (character types alias everything); A. Fog, "Optimizing software in C++",
 //! section 8.3 ("Pointer aliasing"); store forwarding takes 4 to 5 cycles ("Instruction tables").
@@ -11,11 +12,12 @@
 use genba_code::Shortcut;
 use genba_loop_model::Change;
 
-use crate::constants::counts::MIN_BYTES_IN_RUN;
+use crate::constants::counts::MIN_BYTES_IN_APPENDED_RUN;
 use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Value};
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::usual_values::before_spills;
 
 /// A loop that appends.
 #[derive(Clone, Debug)]
@@ -32,7 +34,7 @@ pub(crate) struct Append {
 
 /// Whether a loop appends elements one at a time through memory, with what it costs.
 pub(crate) fn append(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Append> {
-    if !found.is_long(MIN_BYTES_IN_RUN) || found.has_opaque() {
+    if !found.is_long(MIN_BYTES_IN_APPENDED_RUN) || found.has_opaque() {
         return None;
     }
     let usual: Vec<usize> = found.usual().collect();
@@ -121,8 +123,11 @@ fn position(found: &HotLoop<'_>, at: usize) -> Option<(Value, Vec<usize>)> {
         value.offset != 0 && from.is_some_and(|from| is_same_place(&from, &address))
     };
     let stored = |location: u8| data.data_reads >> location & 1 == 1;
-    let mut reads = function.values.reads(at).iter();
-    let (_, value) = reads.find(|(location, value)| stored(*location) && loaded(*value))?;
+    let reads = function.values.reads(at).iter();
+    // Where the buffer has just grown it is another one.
+    let (_, value) = reads
+        .map(|(location, value)| (location, before_spills(function, *value)))
+        .find(|(location, value)| stored(**location) && loaded(*value))?;
     let start = Value {
         number: value.number,
         offset: 0,
@@ -134,8 +139,12 @@ fn position(found: &HotLoop<'_>, at: usize) -> Option<(Value, Vec<usize>)> {
 fn element(found: &HotLoop<'_>, at: usize, position: &Value) -> Option<(usize, u16, bool)> {
     let function = found.input;
     let data = &function.data[at];
-    let is_position =
-        |value: Value| value.number == position.number || same_origin(function, value, *position);
+    let is_position = |value: Value| {
+        let start = before_spills(function, value);
+        [value, start]
+            .into_iter()
+            .any(|value| value.number == position.number || same_origin(function, value, *position))
+    };
     let accesses = data.memory.iter().zip(function.values.addresses(at));
     let (access, _) = (accesses)
         .filter_map(|(access, address)| Some((access, (*address)?)))

@@ -86,6 +86,54 @@ fn bytes_written_through_registers_are_not_appended_through_memory() {
     assert!(appends(appending(Length::StoredOnly)).is_empty());
 }
 
+/// The same with a test for room; `grows` times in all the buffer is made larger by a call, and its
+/// length read again.
+fn appending_with_growth(grows: u64) -> FunctionInput {
+    function(
+        "format",
+        |a| {
+            let (mut head, mut store) = (a.create_label(), a.create_label());
+            a.set_label(&mut head)?;
+            a.mov(rax, qword_ptr(rbx + 16))?;
+            a.lea(rsi, qword_ptr(rax + 1))?;
+            a.cmp(qword_ptr(rbx + 24), rsi)?;
+            a.jae(store)?;
+            a.mov(rdi, rbx)?;
+            a.call(qword_ptr(rbx))?;
+            a.mov(rax, qword_ptr(rbx + 16))?;
+            a.lea(rsi, qword_ptr(rax + 1))?;
+            a.set_label(&mut store)?;
+            a.movzx(ecx, byte_ptr(rbp))?;
+            a.mov(rdx, qword_ptr(rbx + 8))?;
+            a.add(rbp, 1)?;
+            a.mov(qword_ptr(rbx + 16), rsi)?;
+            a.mov(byte_ptr(rdx + rax), cl)?;
+            a.cmp(r12, rbp)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            ALL, ALL, ALL, ALL, grows, grows, grows, grows, ALL, ALL, ALL, ALL, ALL, ALL, ALL, RUNS,
+        ],
+        &[
+            0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0,
+        ],
+        &[(3, ALL - grows), (14, ALL - RUNS)],
+    )
+}
+
+#[test]
+fn appended_bytes_are_found_beside_a_rare_way_that_grows_the_buffer() {
+    let found = appends(appending_with_growth(10));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [12]);
+}
+
+#[test]
+fn bytes_that_are_handed_on_by_a_call_each_are_not_appended() {
+    assert!(appends(appending_with_growth(ALL / 2)).is_empty());
+}
+
 /// What is made of a byte that is tested.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {

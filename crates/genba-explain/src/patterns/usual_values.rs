@@ -1,0 +1,126 @@
+//! Values as the usual path makes them: a rare way into the middle of it (a buffer that grows, a
+//! table that is made at first use) brings others, which cost nothing. And values that the compiler
+//! had no register for: stored, and loaded again in the same iteration.
+
+use genba_code::{BlockId, Flow};
+
+use crate::constants::counts::USUAL_PREDECESSOR;
+use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
+use crate::input::analysis_input::FunctionInput;
+use crate::input::values::{Address, Origin, Value};
+
+/// What nearly every execution brings where several values meet; the value itself where no way is
+/// the usual one.
+pub(crate) fn usual_value(function: &FunctionInput, value: Value) -> Value {
+    let mut value = value;
+    for _ in 0..MAX_STEP_DEPTH {
+        let Origin::Join(block) = function.values.origin(value) else {
+            break;
+        };
+        let before = &function.flow.blocks()[block as usize].predecessors;
+        let met = function.values.met(value);
+        let usual = usual_predecessor(function, block);
+        let mut brought = before.iter().zip(met).filter(|_| before.len() == met.len());
+        let Some((_, brought)) = brought.find(|one| Some(*one.0) == usual) else {
+            break;
+        };
+        let Some(offset) = brought.offset.checked_add(value.offset) else {
+            break;
+        };
+        value = Value { offset, ..*brought };
+    }
+    value
+}
+
+/// What a value was before it was kept in memory and loaded again, on the usual path of one
+/// iteration; the value itself where it was not.
+pub(crate) fn before_spills(function: &FunctionInput, value: Value) -> Value {
+    let mut value = usual_value(function, value);
+    for _ in 0..MAX_STEP_DEPTH {
+        let Some(stored) = reloaded(function, value) else {
+            break;
+        };
+        let Some(offset) = stored.offset.checked_add(value.offset) else {
+            break;
+        };
+        value = usual_value(function, Value { offset, ..stored });
+    }
+    value
+}
+
+/// What was stored where a value was loaded from, if that was in the same iteration.
+fn reloaded(function: &FunctionInput, value: Value) -> Option<Value> {
+    let Origin::Instruction(at) = function.values.origin(value) else {
+        return None;
+    };
+    let at = at as usize;
+    if function.data[at].memory.len() != 1 || function.code[at].mnemonic != "mov" {
+        return None;
+    }
+    let from = (*function.values.addresses(at).first()?)?;
+    let head = (function.flow.loop_of_instruction(at))
+        .map(|index| function.flow.loops()[index as usize].head);
+    let mut block = function.flow.block_of(at)?;
+    let mut end = at;
+    let mut left = MAX_VALUES_FOLLOWED;
+    loop {
+        let start = function.flow.blocks()[block as usize].instructions.start as usize;
+        for before in (start..end).rev() {
+            left = left.checked_sub(1)?;
+            let (data, addresses) = (&function.data[before], function.values.addresses(before));
+            let mut writes = (data.memory.iter().zip(addresses)).filter(|one| one.0.writes);
+            let here = |address: &Address| (address.base, address.index) == (from.base, from.index);
+            if !writes.any(|one| one.1.as_ref().is_some_and(here)) {
+                continue;
+            }
+            let mut reads = function.values.reads(before).iter();
+            let whole = data.memory.len() == 1
+                && data.memory[0].bytes == from.bytes
+                && function.code[before].mnemonic == "mov";
+            let stored = reads.find(|one| data.data_reads >> one.0 & 1 == 1)?.1;
+            return whole.then_some(stored);
+        }
+        if Some(block) == head {
+            return None;
+        }
+        block = usual_predecessor(function, block)?;
+        end = function.flow.blocks()[block as usize].instructions.end as usize;
+    }
+}
+
+/// The block from which nearly every execution of a block comes.
+fn usual_predecessor(function: &FunctionInput, block: BlockId) -> Option<BlockId> {
+    let all = count_of(function, block) as f64;
+    let before = &function.flow.blocks()[block as usize].predecessors;
+    let usual = |before: &BlockId| {
+        transfers(function, *before, block) as f64 >= USUAL_PREDECESSOR * all && all > 0.0
+    };
+    before.iter().copied().find(usual)
+}
+
+fn count_of(function: &FunctionInput, block: BlockId) -> u64 {
+    let first = function.flow.blocks()[block as usize].instructions.start as usize;
+    function.counts.get(first).copied().unwrap_or(0)
+}
+
+/// How often control went from the end of one block to another.
+fn transfers(function: &FunctionInput, from: BlockId, to: BlockId) -> u64 {
+    let blocks = function.flow.blocks();
+    let Some(last) = (blocks[from as usize].instructions.end as usize).checked_sub(1) else {
+        return 0;
+    };
+    let all = function.counts.get(last).copied().unwrap_or(0);
+    let taken = function.taken.get(last).copied().flatten();
+    match (function.code[last].flow, taken) {
+        (Flow::CondJump(target), Some(taken)) => {
+            let first = blocks[to as usize].instructions.start as usize;
+            match function.code[first].address == target {
+                true => taken,
+                false => all.saturating_sub(taken),
+            }
+        }
+        // A branch whose outcomes were not counted, or one of many ways.
+        _ if blocks[from as usize].successors.len() == 1 => all,
+        _ => 0,
+    }
+}
