@@ -15,7 +15,7 @@ use genba_model::{Cause, Confirmation, FindingSite, Fix, MemoryFact};
 
 use crate::candidate::Candidate;
 use crate::causes::{quadratic, realloc_growth};
-use crate::constants::counts::{LARGE_COPY_SIZE_CLASS, MIN_LARGE_COPY_SECONDS};
+use crate::constants::counts::{LARGE_COPY_SIZE_CLASS, MIN_CALLS_HABITUAL, MIN_LARGE_COPY_SECONDS};
 use crate::constants::gains::{COPY_KERNEL_SAVED, COPY_REST_SAVED, COPY_SAVED};
 use crate::constants::time_shares::SOLE_CALLER_PART;
 use crate::constants::time_shares::{
@@ -23,6 +23,7 @@ use crate::constants::time_shares::{
 };
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
+use crate::input::copied_bytes::{LargeCopies, large_copies};
 use crate::input::runtime_services::is_copy_function;
 use crate::input::user_lines::{lines, site_of};
 
@@ -62,8 +63,17 @@ fn each(input: &AnalysisInput) -> Option<f64> {
             let large = large(input).filter(|&large| large > 0.0 && most)?;
             Some(time / large)
         }
-        _ => Some(time / copies.calls as f64).filter(|&each| each >= MIN_LARGE_COPY_SECONDS),
+        _ => match observed(input) {
+            Some(large) => Some(time * large.part / large.calls),
+            None => Some(time / copies.calls as f64).filter(|&each| each >= MIN_LARGE_COPY_SECONDS),
+        },
     }
+}
+
+/// The large copies that bursts saw, where these are most of the copied bytes.
+fn observed(input: &AnalysisInput) -> Option<LargeCopies> {
+    let found = large_copies(input, (1u64 << (LARGE_COPY_SIZE_CLASS - 1)) as f64);
+    found.filter(|large| large.calls >= MIN_CALLS_HABITUAL as f64)
 }
 
 /// Number of large copies, where sizes are known.
@@ -74,11 +84,14 @@ fn large(input: &AnalysisInput) -> Option<f64> {
 }
 
 /// The line that the copies are made for, and its part of them: of their time, where that was
-/// sampled; else of their number.
+/// sampled; of their bytes, where bursts saw them; else of their number.
 fn line(input: &AnalysisInput) -> Option<(FindingSite, f64)> {
     if let Some(first) = input.program.follow_up.copies.first() {
         let site = site_of(&first.function, &first.module, first.address, &first.place);
         return Some((site, first.share.min(1.0)));
+    }
+    if let Some(observed) = observed(input) {
+        return Some((observed.site, observed.here));
     }
     let copies = input.service("copy")?;
     // Which line makes the large ones, the number of calls does not tell where most are small.

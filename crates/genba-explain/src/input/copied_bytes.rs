@@ -1,8 +1,10 @@
 //! Which calls copy most bytes: time in copies is divided by bytes, not by the number of calls.
 
-use genba_model::CodePoint;
+use genba_model::{CodePoint, FindingSite};
 
 use crate::constants::counts::{MIN_BURSTS_FOR_EVENTS, UNSEEN_COPY_BYTES};
+use crate::constants::time_shares::MOST_OF_IT;
+use crate::finding_site::site;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::patterns::calls::{Call, all_calls};
@@ -20,6 +22,53 @@ pub(crate) fn bytes_of(input: &AnalysisInput, call: &Call<'_>) -> Option<f64> {
         .binary_search_by_key(&at, |one| one.at);
     let known = observed.call_lengths.get(index.ok()?)?;
     (observed.bursts >= MIN_BURSTS_FOR_EVENTS).then_some(known.bytes_per_call)
+}
+
+/// Large copies, as far as bursts saw the sizes of calls.
+pub(crate) struct LargeCopies {
+    /// Calls with large sizes.
+    pub calls: f64,
+    /// Their part of all copied bytes.
+    pub part: f64,
+    /// The user's line that copies most bytes.
+    pub site: FindingSite,
+    /// Its part of all copied bytes.
+    pub here: f64,
+}
+
+/// The large copies where they are most of the copied bytes; `None` where bursts saw no such call.
+pub(crate) fn large_copies(input: &AnalysisInput, from_bytes: f64) -> Option<LargeCopies> {
+    let (mut all, mut large, mut calls) = (0.0, 0.0, 0.0);
+    let mut lines: Vec<(FindingSite, f64)> = Vec::new();
+    for call in all_calls(input).filter(|one| is_copy_function(&one.target.function)) {
+        let count = call.target.count as f64;
+        let each = bytes_of(input, &call).unwrap_or(UNSEEN_COPY_BYTES);
+        all += each * count;
+        if each < from_bytes {
+            continue;
+        }
+        large += each * count;
+        calls += count;
+        let function = &input.functions[call.caller];
+        if !function.own {
+            continue;
+        }
+        let here = site(function, &[call.site.at]);
+        let same = |line: &&mut (FindingSite, f64)| {
+            (&line.0.function, &line.0.file, line.0.line) == (&here.function, &here.file, here.line)
+        };
+        match lines.iter_mut().find(same) {
+            Some(line) => line.1 += each * count,
+            None => lines.push((here, each * count)),
+        }
+    }
+    let (site, bytes) = lines.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (large >= MOST_OF_IT * all).then(|| LargeCopies {
+        calls,
+        part: large / all,
+        site,
+        here: bytes / all,
+    })
 }
 
 /// The part of all copied bytes that a call copies: its counted calls times the mean size that bursts

@@ -4,8 +4,8 @@ use genba_model::CodePoint;
 use genba_observe::{CallLength, Observations};
 use iced_x86::code_asm::*;
 
-use crate::causes::quadratic;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::causes::{memory_bound_copy, quadratic};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput, RuntimeUse};
 use crate::tests::synthetic::{call, function, program};
 
 const MOVES: u64 = 20_000;
@@ -82,4 +82,31 @@ fn few_short_moves_are_not_blamed_for_the_copies() {
         quadratic::detect(&copying(600_000.0, 2.0, 1)).is_empty(),
         "one burst"
     );
+}
+
+/// Copies of this mean size at one place, as far as so many bursts saw them.
+fn copying_by(bytes: f64, bursts: u32) -> AnalysisInput {
+    let mut input = copying(2.0, bytes, bursts);
+    input.program.cpu_seconds = 1.0;
+    input.program.runtime.push(RuntimeUse {
+        service: "copy".to_owned(),
+        calls: MOVES + COPIES,
+        ..RuntimeUse::default()
+    });
+    input
+}
+
+#[test]
+fn large_copies_are_found_by_the_sizes_that_bursts_saw() {
+    let found = memory_bound_copy::detect(&copying_by(20_000.0, 40));
+    assert_eq!(found.len(), 1);
+    let site = found[0].at.as_ref().expect("the line that copies");
+    assert_eq!(site.function, "put");
+}
+
+#[test]
+fn many_short_copies_are_no_large_ones() {
+    assert!(memory_bound_copy::detect(&copying_by(200.0, 40)).is_empty());
+    let unseen = memory_bound_copy::detect(&copying_by(20_000.0, 1));
+    assert!(unseen.is_empty(), "one burst");
 }
