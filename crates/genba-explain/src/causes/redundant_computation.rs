@@ -80,7 +80,7 @@ fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
             (repeated.iter()).any(|one| one.0 == number && Some(one.1) == around)
                 || sites.loads_one_value(number, at)
         };
-        let search = search_of(function, index).is_some();
+        let search = search_of(input, function, index).is_some();
         let Some(runs) = entries(function, index).filter(|_| !search) else {
             continue;
         };
@@ -289,7 +289,7 @@ fn searching(input: &AnalysisInput, index: usize, depth: u32) -> (f64, f64) {
     if compares(&function.function) {
         return (function.share.value, function.share.value);
     }
-    let mut sum = (search_heat(function), function.share.value);
+    let mut sum = (search_heat(input, function), function.share.value);
     let Some(depth) = depth.checked_sub(1) else {
         return sum;
     };
@@ -308,13 +308,15 @@ fn searching(input: &AnalysisInput, index: usize, depth: u32) -> (f64, f64) {
     sum
 }
 
-fn search_heat(function: &FunctionInput) -> f64 {
+fn search_heat(input: &AnalysisInput, function: &FunctionInput) -> f64 {
     if function.counts.len() != function.code.len() {
         return 0.0;
     }
     let loops = 0..function.flow.loops().len() as u32;
     loops
-        .filter(|&index| function.is_innermost(index) && search_of(function, index).is_some())
+        .filter(|&index| {
+            function.is_innermost(index) && search_of(input, function, index).is_some()
+        })
         .map(|index| function.loop_heat(index))
         .sum()
 }

@@ -59,7 +59,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     if seen.stores_outside > MAX_CALLS_WITH_EFFECTS {
         return None;
     }
-    let comparison = search_of(function, index)?;
+    let comparison = search_of(input, function, index)?;
     let previous = &seen.repeats_previous;
     let after_one_another = is_enough(previous) && previous.share.low >= MIN_REPEATED;
     // Of keys in memory the trace has all; of others only the run before says which.

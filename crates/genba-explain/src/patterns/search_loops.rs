@@ -1,9 +1,11 @@
 //! Loops that search: they compare what they load, and compute nothing else from it.
 
-use genba_code::{Flow, Shortcut};
+use genba_code::{Flow, MemoryAccess, Opaque, STACK_POINTER, Shortcut};
 
-use crate::constants::registers::FLAGS;
-use crate::input::analysis_input::FunctionInput;
+use crate::constants::registers::{FLAGS, RESULTS};
+use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::patterns::calls::index_of;
 
 /// How a search compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,71 @@ pub(crate) fn compares(name: &str) -> bool {
     )
 }
 
+/// Whether a call does nothing but look at memory and answer: a comparison of the C library, or a
+/// function of the user's that writes nothing.
+pub(crate) fn is_comparison(input: &AnalysisInput, target: &CallTarget) -> bool {
+    let reads = |index| only_reads(input, index, MAX_DEPTH_OF_COMPARISON);
+    compares(&target.function)
+        || index_of(input, &target.function, &target.module).is_some_and(reads)
+}
+
+/// Functions that a comparison of the user's own may call in turn, one in the other: of letters, of
+/// elements.
+const MAX_DEPTH_OF_COMPARISON: u32 = 2;
+
+fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
+    let function = &input.functions[index];
+    if !function.own || !function.counted || function.counts.len() != function.code.len() {
+        return false;
+    }
+    let mut loads = false;
+    for (at, data) in function.data.iter().enumerate() {
+        if function.counts[at] == 0 {
+            continue;
+        }
+        let outside = |one: &&MemoryAccess| !one.stack && one.base != Some(STACK_POINTER);
+        if data.memory.iter().filter(outside).any(|one| one.writes) {
+            return false;
+        }
+        loads |= data.memory.iter().any(|one| outside(&one) && one.reads);
+        match data.opaque {
+            None | Some(Opaque::Exit) => continue,
+            Some(Opaque::Call) => {}
+            Some(_) => return false,
+        }
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        let callee = |target: &CallTarget| {
+            let found = index_of(input, &target.function, &target.module);
+            compares(&target.function)
+                || found.is_some_and(|callee| callee != index && only_reads(input, callee, depth))
+        };
+        let site = function.call_sites.iter().find(|site| site.at == at);
+        if !site.is_some_and(|site| site.targets.iter().all(callee)) {
+            return false;
+        }
+    }
+    // What is called by it may load for it.
+    loads || depth < MAX_DEPTH_OF_COMPARISON
+}
+
+/// Whether the result of a call is tested where it returns.
+fn is_result_tested(function: &FunctionInput, at: usize) -> bool {
+    (at + 1..function.code.len())
+        .take(MAX_INSTRUCTIONS_TO_TEST)
+        .any(|next| {
+            let tests = matches!(function.code[next].mnemonic, "test" | "cmp");
+            tests && function.data[next].data_reads >> RESULTS[0] & 1 == 1
+        })
+}
+
 /// What a search loop does with what it loads; `None` of loops that compute or store.
-pub(crate) fn search_of(function: &FunctionInput, index: u32) -> Option<Comparison> {
+pub(crate) fn search_of(
+    input: &AnalysisInput,
+    function: &FunctionInput,
+    index: u32,
+) -> Option<Comparison> {
     let members = function.loop_instructions(index);
     let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > 0);
     let mut loaded = 0u128;
@@ -48,7 +113,9 @@ pub(crate) fn search_of(function: &FunctionInput, index: u32) -> Option<Comparis
             let (code, data) = (&function.code[at], &function.data[at]);
             if let Flow::Call(_) | Flow::IndirectCall = code.flow {
                 let site = function.call_sites.iter().find(|site| site.at == at)?;
-                if !site.targets.iter().all(|one| compares(&one.function)) {
+                let known = site.targets.iter().all(|one| compares(&one.function));
+                let own = || site.targets.iter().all(|one| is_comparison(input, one));
+                if !(known || is_result_tested(function, at) && own()) {
                     return None;
                 }
                 found = Some(Comparison::Call);

@@ -12,6 +12,7 @@ mod needed_divisions;
 mod observed_data;
 mod observed_repetition;
 mod observed_waste;
+mod own_comparisons;
 mod paths;
 mod places;
 mod rescans;
