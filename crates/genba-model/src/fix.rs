@@ -171,6 +171,8 @@ pub enum Fix {
         /// Whether a whole buffer is filled by a call.
         buffer: bool,
     },
+    /// Clear what was used, not all of a buffer that is cleared again.
+    ClearUsedPart,
     /// Copy once, from the first place to the last.
     CopyOnce,
     /// Test for a value before the work that it makes needless.

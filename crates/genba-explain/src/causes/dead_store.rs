@@ -4,7 +4,8 @@
 //! store writes, are overwritten unread, by code of the same function that the first cannot be
 //! bypassed on the way to, so that the first is of no use on any way. A result that the next round of the
 //! same work overwrites is none of these: that nobody read it may lie in the input, or in a
-//! benchmark. Stores of a loop to one place whose next iteration overwrites it count as well. Programs with
+//! benchmark; but a buffer that is cleared (`memset`), and cleared again by the same call before anybody has
+//! read or written most of it, need not have been cleared so far. Stores of a loop to one place whose next iteration overwrites it count as well. Programs with
 //! several threads are left out: another thread's reads are not seen.
 //!
 //! **Confirmation.** The fill left out.
@@ -21,13 +22,15 @@ use genba_model::{Cause, CodePoint, Estimate, Fix, MIN_GAIN, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
-use crate::constants::counts::SELDOM_EXECUTIONS;
-use crate::constants::gains::MAX_RESIDUAL;
+use crate::constants::counts::{EVICTING_CLEAR_BYTES, SELDOM_EXECUTIONS};
+use crate::constants::gains::{MAX_RESIDUAL, REST_SAVED_WITHOUT_EVICTION};
 use crate::constants::observations::{
     BYTES_OF_UNSEEN_COPY, DEAD_STORES_SAVED, MIN_OVERWRITTEN, MIN_OVERWRITTEN_LOW,
     MIN_SHARE_OF_REPEATED_WORK,
 };
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::runtime_services::plain;
 use crate::patterns::calls::index_of;
 use crate::patterns::invariance::is_same_each_iteration;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
@@ -48,23 +51,41 @@ fn is_overwritten(share: Estimate) -> bool {
     share.value >= MIN_OVERWRITTEN && share.low >= MIN_OVERWRITTEN_LOW
 }
 
+/// Whether a library function fills memory with one byte.
+fn is_clearing_function(name: &str) -> bool {
+    // Of several versions the one for this processor: `__memset_evex_unaligned`.
+    let stem = plain(name).split('_').next();
+    matches!(stem, Some("memset" | "bzero"))
+}
+
 fn buffer(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidate> {
     let (number, at) = sites.users_site(one.at)?;
-    if !is_enough(&one.seen)
-        || !is_overwritten(one.seen.share)
-        || !comes_first(sites, (number, at), one.overwritten_by)
-    {
+    if !is_enough(&one.seen) || !is_overwritten(one.seen.share) {
         return None;
     }
     let target = sites.target((number, at), one.target)?;
+    // What a clear writes is no result: that nobody used it means that it was not needed.
+    let cleared_again = one.overwritten_by == one.at && is_clearing_function(&target.function);
+    if !cleared_again && !comes_first(sites, (number, at), one.overwritten_by) {
+        return None;
+    }
     let share = share_by_bytes(sites, one, target);
     if share < MIN_SHARE_OF_REPEATED_WORK {
         return None;
     }
-    let fix = Fix::DropDeadStores { buffer: true };
+    let fix = match cleared_again {
+        true => Fix::ClearUsedPart,
+        false => Fix::DropDeadStores { buffer: true },
+    };
     let mut found = Candidate::new(Cause::DeadStore, Some(number), vec![at], fix);
     found.share = Some(share);
     found.residual_fraction = residual(1.0);
+    if one.bytes_per_call >= EVICTING_CLEAR_BYTES {
+        found.saves(&[
+            SavedTime::of(share, DEAD_STORES_SAVED),
+            SavedTime::of(1.0 - share, REST_SAVED_WITHOUT_EVICTION),
+        ]);
+    }
     found.executions = Some(target.count);
     Some(
         found

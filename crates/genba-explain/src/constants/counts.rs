@@ -289,3 +289,7 @@ pub(crate) const MIN_PIECES_OF_RUN: f64 = 4.0;
 
 /// Mean bytes of a move from which it evicts what others use: a quarter of a usual L2 cache. Chosen.
 pub(crate) const EVICTING_MOVE_BYTES: f64 = 256.0 * 1024.0;
+
+/// Mean bytes of a clear from which it drives most of a first-level data cache out: half of the
+/// usual 32 KiB.
+pub(crate) const EVICTING_CLEAR_BYTES: f64 = 16.0 * 1024.0;

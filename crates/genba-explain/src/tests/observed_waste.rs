@@ -76,6 +76,34 @@ fn buffer_that_the_next_round_overwrites_is_a_result_not_a_dead_store() {
     assert!(dead_store::detect(&cleared(true)).is_empty());
 }
 
+/// A buffer that the same call fills again next time.
+fn filled_again(by: &str) -> AnalysisInput {
+    let mut input = cleared(false);
+    by.clone_into(&mut input.functions[1].function);
+    by.clone_into(&mut input.functions[0].call_sites[0].targets[0].function);
+    let mut observed = input.observed.take().expect("observations");
+    let one = &mut observed.overwritten_buffers[0];
+    one.overwritten_by = one.at;
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn buffer_that_is_cleared_and_cleared_again_unused_is_found() {
+    let found = dead_store::detect(&filled_again("__memset_evex_unaligned_erms"));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::ClearUsedPart);
+}
+
+#[test]
+fn copy_that_the_next_copy_overwrites_unread_is_a_result() {
+    assert!(dead_store::detect(&filled_again("memcpy")).is_empty());
+    let mut used = filled_again("memset");
+    let observed = used.observed.as_mut().expect("observations");
+    observed.overwritten_buffers[0].seen = seen(0.6);
+    assert!(dead_store::detect(&used).is_empty());
+}
+
 #[test]
 fn buffer_that_is_read_or_may_be_read_by_threads_is_not_dead() {
     let mut partly = cleared(false);

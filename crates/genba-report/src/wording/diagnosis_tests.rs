@@ -103,6 +103,7 @@ fn every_fix_has_a_sentence() {
         Fix::RememberFound { few: true },
         Fix::DropDeadStores { buffer: true },
         Fix::DropDeadStores { buffer: false },
+        Fix::ClearUsedPart,
         Fix::CopyOnce,
         Fix::CheckOnce,
         Fix::TestBeforeWork,

@@ -167,6 +167,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (; p < end; p++)\n    self->column++;",
             "long column = self->column;\nfor (; p < end; p++)\n    column++;\nself->column = column;",
         ),
+        Fix::ClearUsedPart => (
+            "memset(table, 0, sizeof table);",
+            "size = table_size_for(n);\nmemset(table, 0, size * sizeof *table);",
+        ),
         Fix::CopyOnce => (
             "std::string body = input.substr(at, n);\nqueue.push_back(Message{channel, body});",
             "queue.push_back(Message{channel, input.substr(at, n)});   /* moved, not copied */",

@@ -114,7 +114,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::HandOnRuns => {
             "Remember where a run began, go on while its pieces are handed on unchanged, and pass the \
-             whole run with one call where it ends."
+             whole run with one call where it ends. Where pieces are made rather than found, collect \
+             them in a buffer first."
         }
         Fix::ReserveOnce => {
             "Make room for the whole run before the loop, write through a local pointer, and store \
@@ -225,6 +226,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
         Fix::DropDeadStores { buffer: false } => {
             "Keep the value in a local variable and store it once, at the end or where somebody \
              reads it; leave out initialisations that are always overwritten."
+        }
+        Fix::ClearUsedPart => {
+            "Clear no more than the work uses: choose the size of the table by the size of the input, or \
+             clear the entries that were written when the work is done, or keep a number of the round \
+             in each entry and take those of other rounds for empty."
         }
         Fix::CopyOnce => {
             "Copy the bytes once, from where they come from to where they go: hand over views \
