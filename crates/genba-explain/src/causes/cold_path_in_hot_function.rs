@@ -4,7 +4,8 @@
 //! **Signature.** A short function, called often, whose usual path calls nothing and gets by with
 //! the registers that a function may change freely, and yet executes several instructions that
 //! save and restore registers or move the stack pointer; blocks that few calls reach make calls,
-//! for which the registers are saved. A frame pointer is left out: it is there by choice.
+//! for which the registers are saved. A frame pointer is left out: it is there by choice. A call that
+//! takes far longer than its instructions need waits for something beside which they run.
 //!
 //! **Confirmation.** The rare path in a function of its own that is not inlined.
 //!
@@ -22,20 +23,22 @@ use crate::constants::counts::{
     MAX_INSTRUCTIONS_OF_HOT_PATH, MIN_CALLS_IN_HOT_CODE, MIN_FRAME_INSTRUCTIONS, RARE_PATH,
 };
 use crate::constants::gains::{FRAME_SAVED_RANGE, MAX_RESIDUAL};
+use crate::constants::model_fit::MIN_ISSUE_PART_OF_CALL;
 use crate::constants::registers::{CALLEE_SAVED, FREE_REGISTERS, RBP, XMM0};
 use crate::constants::time_shares::MIN_SHARE_OF_CALLEE;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::bits;
+use crate::patterns::calls::{cycles_of_all, slot};
 
 /// Finds functions whose usual path pays for a rare one that makes calls.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let own = input.functions.iter().enumerate().filter(|one| one.1.own);
-    own.filter_map(|(index, function)| candidate(index, function))
+    own.filter_map(|(index, function)| candidate(input, index, function))
         .collect()
 }
 
-fn candidate(index: usize, function: &FunctionInput) -> Option<Candidate> {
+fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Option<Candidate> {
     let calls = function.calls?;
     if !function.counted
         || function.counts.len() != function.code.len()
@@ -54,7 +57,10 @@ fn candidate(index: usize, function: &FunctionInput) -> Option<Candidate> {
         .map(|&at| function.counts[at] as f64)
         .sum::<f64>()
         / calls as f64;
+    let needed_cycles = slot(input) * executed;
+    let each = cycles_of_all(input).map(|all| function.share.value * all / calls as f64);
     if executed > MAX_INSTRUCTIONS_OF_HOT_PATH
+        || each.is_some_and(|each| needed_cycles < MIN_ISSUE_PART_OF_CALL * each)
         || usual.iter().any(|&at| !returns_or_computes(function, at))
         || !rare.iter().any(|&at| has_call(function, at))
     {

@@ -6,6 +6,10 @@ pub(crate) const MIN_CHAIN_OF_CYCLES: f64 = 0.7;
 /// Modelled ÷ measured cycles up to which the model fits: tables and clocks are that exact. Chosen.
 pub(crate) const MAX_MODEL_OF_CYCLES: f64 = 1.2;
 
+/// Cycles that a call's instructions need ÷ its measured ones, below which saving registers runs
+/// beside what the call waits for. Chosen.
+pub(crate) const MIN_ISSUE_PART_OF_CALL: f64 = 0.5;
+
 /// Chain ÷ throughput from which splitting the chain pays. Chosen.
 pub(crate) const MIN_CHAIN_OF_THROUGHPUT: f64 = 1.3;
 

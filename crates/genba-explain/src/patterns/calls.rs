@@ -104,7 +104,7 @@ pub fn around(function: &FunctionInput, at: usize) -> Vec<usize> {
 }
 
 /// Cycles of the cheapest instruction when many are independent.
-fn slot(input: &AnalysisInput) -> f64 {
+pub(crate) fn slot(input: &AnalysisInput) -> f64 {
     let cost = input.program.costs.throughput("add r64, r64");
     cost.map_or(DEFAULT_SLOT_CYCLES, |cost| {
         cost.value.clamp(MIN_SLOT_CYCLES, 1.0)

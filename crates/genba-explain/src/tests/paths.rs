@@ -3,7 +3,7 @@
 
 use iced_x86::code_asm::*;
 
-use genba_model::{Fact, Fix, LoopFact, PathFact};
+use genba_model::{Estimate, Fact, Fix, LoopFact, PathFact};
 
 use crate::causes::{cold_path_in_hot_function, general_case_first, short_trip_vector_loop};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -181,6 +181,11 @@ fn put(busy: bool, rare: u64, saves: bool) -> FunctionInput {
         &[(6, rare)],
     );
     one.call_sites.push(call(12, "grow", rare, 100.0));
+    let cycles = one
+        .heat
+        .iter()
+        .map(|heat| Some(Estimate::exact(4.0 * heat)));
+    one.cycles = cycles.collect();
     one
 }
 
@@ -215,6 +220,15 @@ fn registers_that_the_usual_path_needs_are_not_reported() {
     ] {
         assert!(cold_path_in_hot_function::detect(&program(vec![other])).is_empty());
     }
+}
+
+#[test]
+fn registers_saved_beside_a_long_wait_are_not_reported() {
+    let mut one = put(false, 100, true);
+    for cycles in one.cycles.iter_mut().flatten() {
+        *cycles = cycles.scaled(4.0);
+    }
+    assert!(cold_path_in_hot_function::detect(&program(vec![one])).is_empty());
 }
 
 /// A copy of bytes, vectorised: checks, a vector loop, a remainder; so many iterations of both for
