@@ -58,7 +58,7 @@ fuzz_target!(|bytes: &[u8]| {
             let mut with_word = binary.symbols_with(word);
             assert!(with_word.any(|other| other.address == symbol.address));
         }
-        let _ = binary.find(symbol.display_name());
+        let _ = binary.find(&symbol.display_name());
     }
     for address in [0, 1, 0x1000, 0x40_1000, u64::MAX - 1, u64::MAX] {
         ask(&binary, address);

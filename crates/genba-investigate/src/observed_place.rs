@@ -223,7 +223,7 @@ impl Names {
 
     fn function(&self, at: CodePoint) -> Option<String> {
         let symbol = self.binary(at)?.symbol_at(at.address)?;
-        Some(symbol.display_name().to_owned())
+        Some(symbol.display_name().into_owned())
     }
 
     /// The innermost line of the user's own, else the innermost.
@@ -244,7 +244,7 @@ impl Names {
                     function == name || genba_symbols::without_parameters(function) == name
                 };
                 let symbol = binary.symbol_at(at.address);
-                symbol.is_some_and(|symbol| symbol.name == *name || is(symbol.display_name()))
+                symbol.is_some_and(|symbol| symbol.name == *name || is(&symbol.display_name()))
                     || binary
                         .frames_at(at.address)
                         .iter()

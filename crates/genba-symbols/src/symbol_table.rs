@@ -31,8 +31,6 @@ pub struct Symbol {
     pub size: u64,
     /// Name in the table, cut to [`MAX_MANGLED`] bytes.
     pub name: String,
-    /// Name as it was written, where it is mangled.
-    pub demangled: Option<String>,
     /// Where it was found.
     pub source: SymbolSource,
     /// How it is bound.
@@ -40,10 +38,17 @@ pub struct Symbol {
 }
 
 impl Symbol {
+    /// Name as it was written, where it is mangled. Takes as long as all else of a look-up.
+    #[must_use]
+    pub fn demangled(&self) -> Option<String> {
+        demangle(&self.name)
+    }
+
     /// The name for people: demangled if it was mangled.
     #[must_use]
-    pub fn display_name(&self) -> &str {
-        self.demangled.as_deref().unwrap_or(&self.name)
+    pub fn display_name(&self) -> Cow<'_, str> {
+        self.demangled()
+            .map_or(Cow::Borrowed(&self.name), Cow::Owned)
     }
 
     /// Whether it is an entry of the procedure linkage table.
@@ -84,14 +89,27 @@ struct Strings {
 pub(crate) struct Symbols {
     strings: Vec<Strings>,
     synthetic: Vec<u8>,
-    /// Sorted by address, the best alias first.
+    /// Sorted by address and [`rank`].
     all: Vec<Entry>,
-    /// The best alias of each address, with the furthest end of it and all before it.
-    best: Vec<(Entry, u64)>,
+    /// The addresses, in order.
+    addresses: Vec<Address>,
+}
+
+/// An address that has symbols.
+#[derive(Clone, Copy, Debug)]
+struct Address {
+    address: u64,
+    /// The furthest end of its symbols and of all before it.
+    furthest: u64,
+    /// Index of the first of them in [`Symbols::all`].
+    first: u32,
 }
 
 /// How many symbols before an address are looked at for one that reaches over it.
 const MAX_WALK: usize = 64;
+/// How many aliases of an address that are equal but for their names are looked at. Identical code
+/// that a linker has folded has hundreds.
+const MAX_TIED: usize = 4096;
 
 impl Symbols {
     /// Adds the table of type `kind` (`SHT_…`); false if there is none with code in it.
@@ -148,22 +166,7 @@ impl Symbols {
     /// Sorts, chooses among aliases and infers sizes, once all is added.
     pub(crate) fn finish(&mut self, layout: &Layout) {
         let mut all = std::mem::take(&mut self.all);
-        all.sort_by(|a, b| {
-            a.address
-                .cmp(&b.address)
-                .then_with(|| rank(a).cmp(&rank(b)))
-        });
-        // Names are looked at only among aliases that are equal in all else.
-        let tied = |a: &Entry, b: &Entry| a.address == b.address && rank(a) == rank(b);
-        for group in all.chunk_by_mut(tied) {
-            if group.len() > 1 {
-                group.sort_by_cached_key(|e| {
-                    let name = self.raw_name(e);
-                    let underscores = name.iter().take_while(|&&b| b == b'_').count();
-                    (underscores, usize::MAX - name.len())
-                });
-            }
-        }
+        all.sort_by_key(|e| (e.address, rank(e)));
         let limits = Limits::new(layout);
         let mut next = None;
         for i in (0..all.len()).rev() {
@@ -177,21 +180,47 @@ impl Symbols {
             }
         }
         let mut furthest = 0;
-        self.best = Vec::new();
+        let mut first = 0;
+        self.addresses = Vec::new();
         for group in all.chunk_by(|a, b| a.address == b.address) {
-            furthest = furthest.max(group[0].address.saturating_add(group[0].size));
-            self.best.push((group[0], furthest));
+            let address = group[0].address;
+            let ends = group.iter().map(|e| address.saturating_add(e.size));
+            furthest = ends.fold(furthest, u64::max);
+            self.addresses.push(Address {
+                address,
+                furthest,
+                first,
+            });
+            first = first.saturating_add(group.len() as u32);
         }
         self.all = all;
     }
 
+    /// The best alias of an address. Names are looked at only here, among aliases that are equal in
+    /// all else: a large file has hundreds of thousands, and few addresses are asked for.
+    fn best(&self, at: &Address) -> Option<&Entry> {
+        let group = self.all.get(at.first as usize..)?;
+        let first = group.first()?;
+        let tied = |e: &&Entry| e.address == first.address && rank(e) == rank(first);
+        let mut tied = group.iter().take(MAX_TIED).take_while(tied);
+        match (tied.next(), tied.next()) {
+            (Some(one), None) => Some(one),
+            (Some(one), Some(other)) => {
+                let all = [one, other].into_iter().chain(tied);
+                all.min_by_key(|e| self.name_rank(e))
+            }
+            _ => None,
+        }
+    }
+
     /// The symbol that holds `address`: of those that do, the one that starts last.
     pub(crate) fn at(&self, address: u64) -> Option<Symbol> {
-        let after = self.best.partition_point(|(e, _)| e.address <= address);
-        for (entry, furthest) in self.best[..after].iter().rev().take(MAX_WALK) {
-            if *furthest <= address {
+        let after = self.addresses.partition_point(|at| at.address <= address);
+        for at in self.addresses[..after].iter().rev().take(MAX_WALK) {
+            if at.furthest <= address {
                 return None;
             }
+            let entry = self.best(at)?;
             if address - entry.address < entry.size {
                 return Some(self.symbol(entry));
             }
@@ -201,16 +230,18 @@ impl Symbols {
 
     /// All symbols, one for each address, sorted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Symbol> + '_ {
-        self.best.iter().map(|(e, _)| self.symbol(e))
+        let best = self.addresses.iter().filter_map(|at| self.best(at));
+        best.map(|e| self.symbol(e))
     }
 
     /// Those whose name in the table has this word in it.
     pub(crate) fn with_word(&self, word: &str) -> impl Iterator<Item = Symbol> + '_ {
         let finder = memchr::memmem::Finder::new(word.as_bytes()).into_owned();
-        self.best
+        self.addresses
             .iter()
-            .filter(move |(entry, _)| finder.find(self.raw_name(entry)).is_some())
-            .map(|(entry, _)| self.symbol(entry))
+            .filter_map(|at| self.best(at))
+            .filter(move |entry| finder.find(self.raw_name(entry)).is_some())
+            .map(|entry| self.symbol(entry))
     }
 
     pub(crate) fn has(&self, source: SymbolSource) -> bool {
@@ -218,17 +249,16 @@ impl Symbols {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.best.len()
+        self.addresses.len()
     }
 
     /// All aliases at exactly this address, the best first.
     pub(crate) fn aliases(&self, address: u64) -> Vec<Symbol> {
         let start = self.all.partition_point(|e| e.address < address);
-        self.all[start..]
-            .iter()
-            .take_while(|e| e.address == address)
-            .map(|e| self.symbol(e))
-            .collect()
+        let group = self.all[start..].iter();
+        let mut group: Vec<&Entry> = group.take_while(|e| e.address == address).collect();
+        group.sort_by_cached_key(|e| (rank(e), self.name_rank(e)));
+        group.into_iter().map(|e| self.symbol(e)).collect()
     }
 
     /// Symbols of this name: raw, demangled, or demangled without parameters; where there are
@@ -254,14 +284,19 @@ impl Symbols {
     }
 
     fn select(&self, same: impl Fn(&[u8]) -> bool) -> Vec<Symbol> {
-        let mut found: Vec<Symbol> = Vec::new();
-        for entry in &self.all {
-            if found.last().is_none_or(|f| f.address != entry.address) && same(self.raw_name(entry))
-            {
-                found.push(self.symbol(entry));
-            }
-        }
-        found
+        let groups = self.all.chunk_by(|a, b| a.address == b.address);
+        let best = groups.filter_map(|group| {
+            let found = group.iter().filter(|e| same(self.raw_name(e)));
+            found.min_by_key(|e| (rank(e), self.name_rank(e)))
+        });
+        best.map(|e| self.symbol(e)).collect()
+    }
+
+    /// What decides among aliases of the same [`rank`]; the least wins.
+    fn name_rank(&self, entry: &Entry) -> (usize, usize) {
+        let name = self.raw_name(entry);
+        let underscores = name.iter().take_while(|&&b| b == b'_').count();
+        (underscores, usize::MAX - name.len())
     }
 
     fn symbol(&self, entry: &Entry) -> Symbol {
@@ -269,7 +304,6 @@ impl Symbols {
         Symbol {
             address: entry.address,
             size: entry.size,
-            demangled: demangle(&name),
             name,
             source: entry.source,
             binding: entry.binding,

@@ -420,7 +420,7 @@ fn cpp_functions_are_found_by_full_brief_and_mangled_name() {
         .symbols()
         .find(|s| s.display_name().contains("ns::Box<") && s.display_name().contains("::get("))
         .expect("Box::get");
-    let full = found.demangled.clone().unwrap();
+    let full = found.demangled().unwrap();
     assert!(binary.find(&full).contains(&found));
     assert!(
         binary

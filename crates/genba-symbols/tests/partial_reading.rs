@@ -64,7 +64,7 @@ fn parts_equal_the_whole(path: &Path, most: usize) {
         let offsets = whole.svma_to_file_offsets(symbol.address..symbol.end());
         let first = offsets.first().expect("code is in the file").start;
         assert_eq!(whole.file_offset_to_svma(first), Some(symbol.address));
-        if let Some(word) = genba_symbols::word_of(symbol.display_name()) {
+        if let Some(word) = genba_symbols::word_of(&symbol.display_name()) {
             assert!(symbol.is_plt() || part.may_name(word), "{word}");
             let mut found = part.symbols_with(word);
             assert!(found.any(|other| other.address == symbol.address), "{word}");

@@ -96,7 +96,8 @@ impl Binary {
     #[must_use]
     pub fn name_address(&self, svma: u64) -> Option<String> {
         let symbol = self.symbol_at(svma)?;
-        let name = crate::demangle::cut_name(symbol.display_name(), MAX_OPERAND_NAME);
+        let name = symbol.display_name();
+        let name = crate::demangle::cut_name(&name, MAX_OPERAND_NAME);
         Some(match svma - symbol.address {
             0 => name.into_owned(),
             offset => format!("{name}+{offset:#x}"),
