@@ -96,11 +96,12 @@ impl ExecutedFunctions {
                     "[unknown]".to_owned(),
                 ),
             };
-            let until = at + executed[at..].partition_point(|one| one.address < end);
-            let instructions = executed[at..until]
-                .iter()
-                .fold(0u64, |sum, one| sum.saturating_add(one.count));
-            at = until;
+            // Together all functions have all instructions, so searching would take longer.
+            let own = (executed[at..].iter()).take_while(|one| one.address < end);
+            let (number, instructions) = own.fold((0, 0u64), |(number, sum), one| {
+                (number + 1, sum.saturating_add(one.count))
+            });
+            at += number;
             let id = self.list.len() as u32;
             let ranges = self.ranges.entry(module).or_default();
             if known {
