@@ -32,13 +32,15 @@ pub struct Counted {
     /// Address of the first instruction in memory.
     pub pc: u64,
     /// Index of its module.
-    pub module: Option<usize>,
+    pub module: Option<u32>,
     /// Target of the branch.
     pub to: u64,
     /// Index of the target's module.
-    pub to_module: Option<usize>,
-    /// Lengths of the instructions.
-    pub lengths: Vec<u8>,
+    pub to_module: Option<u32>,
+    /// Index of the first instruction's length in [`Counts::lengths`].
+    lengths: u32,
+    /// Number of instructions.
+    instructions: u16,
     /// Value of the counter.
     pub count: u64,
 }
@@ -52,6 +54,8 @@ pub struct Counts {
     pub detail: String,
     /// The mappings from which code was executed.
     pub modules: Vec<Module>,
+    /// Lengths of the instructions of all blocks.
+    lengths: Vec<u8>,
     /// Number of children and executed programs that could not be counted.
     pub uncounted: u32,
     /// Whether its memory is limited, but generously.
@@ -67,6 +71,9 @@ pub struct Counts {
 
 /// Most counters of children of `vfork` that are read.
 const MAX_VFORK_COUNTERS: usize = 16 << 20;
+
+/// Bytes of counters that are read at a time.
+const READ_BYTES: usize = 64 << 10;
 
 /// A source of bytes at offsets.
 pub trait Source {
@@ -148,7 +155,7 @@ impl Counts {
         let names = field(std::mem::offset_of!(Control, names));
         let names = table(source, NAMES, 1, names, NAMES_CAPACITY)?;
         let lengths = field(std::mem::offset_of!(Control, lengths));
-        let lengths = table(source, LENGTHS, 1, lengths, LENGTHS_CAPACITY)?;
+        counts.lengths = table(source, LENGTHS, 1, lengths, LENGTHS_CAPACITY)?;
         let modules = field(std::mem::offset_of!(Control, modules));
         counts.read_modules(source, modules, &names)?;
         let records = field(std::mem::offset_of!(Control, records));
@@ -158,10 +165,10 @@ impl Counts {
         let sums = slots.sums(source)?;
         const SIZE: usize = size_of::<count_file_layout::Record>();
         let bytes = table(source, RECORDS, SIZE, records, COUNTER_CAPACITY)?;
-        counts.counted = counts.records(&bytes, &sums, &lengths)?;
+        counts.counted = counts.records(&bytes, &sums)?;
         let mut left = MAX_VFORK_COUNTERS;
         for slot in slots.of(SLOT_VFORK).take_while(|_| children) {
-            let counted = counts.records(&bytes, &slots.read(source, slot)?, &lengths)?;
+            let counted = counts.records(&bytes, &slots.read(source, slot)?)?;
             left = left.saturating_sub(counted.len());
             if counted.is_empty() {
                 continue;
@@ -193,28 +200,41 @@ impl Counts {
         Ok(())
     }
 
+    /// Returns the lengths of the instructions that a counter counted.
+    #[must_use]
+    pub fn lengths_of(&self, counted: &Counted) -> &[u8] {
+        let from = counted.lengths as usize;
+        let part = self
+            .lengths
+            .get(from..from + usize::from(counted.instructions));
+        part.unwrap_or_default()
+    }
+
     /// Returns the counters that are not 0.
-    fn records(&self, bytes: &[u8], sums: &[u64], lengths: &[u8]) -> io::Result<Vec<Counted>> {
+    fn records(&self, bytes: &[u8], sums: &[u64]) -> io::Result<Vec<Counted>> {
         use count_file_layout::Record;
-        let mut counted = Vec::new();
+        let mut counted = Vec::with_capacity(sums.iter().filter(|&&sum| sum != 0).count());
         for (record, &count) in bytes.chunks_exact(size_of::<Record>()).zip(sums) {
             if count == 0 {
                 continue;
             }
-            let from = u32_at(record, std::mem::offset_of!(Record, lengths)) as usize;
-            let number = usize::from(u16_at(record, std::mem::offset_of!(Record, instructions)));
+            let lengths = u32_at(record, std::mem::offset_of!(Record, lengths));
+            let instructions = u16_at(record, std::mem::offset_of!(Record, instructions));
+            if lengths as usize + usize::from(instructions) > self.lengths.len() {
+                return Err(wrong("a length is missing"));
+            }
             let module = |offset| {
-                let index = u32_at(record, offset) as usize;
-                (index < self.modules.len()).then_some(index)
+                let index = u32_at(record, offset);
+                ((index as usize) < self.modules.len()).then_some(index)
             };
-            let part = lengths.get(from..from + number);
             counted.push(Counted {
                 kind: u16_at(record, std::mem::offset_of!(Record, kind)),
                 pc: u64_at(record, std::mem::offset_of!(Record, pc)),
                 module: module(std::mem::offset_of!(Record, module)),
                 to: u64_at(record, std::mem::offset_of!(Record, to)),
                 to_module: module(std::mem::offset_of!(Record, to_module)),
-                lengths: part.ok_or_else(|| wrong("a length is missing"))?.to_vec(),
+                lengths,
+                instructions,
                 count,
             });
         }
@@ -248,18 +268,31 @@ impl<'a> ThreadSlots<'a> {
 
     /// Reads the counters of a slot.
     fn read(&self, source: &impl Source, slot: u32) -> io::Result<Vec<u64>> {
-        let mut bytes = vec![0; self.records as usize * 8];
-        source.fill(&mut bytes, SLOTS + u64::from(slot) * SLOT_SIZE + COUNTERS)?;
-        Ok(bytes.chunks_exact(8).map(|word| u64_at(word, 0)).collect())
+        let mut counters = vec![0; self.records as usize];
+        self.add(source, slot, &mut counters)?;
+        Ok(counters)
+    }
+
+    /// Adds the counters of a slot to sums.
+    fn add(&self, source: &impl Source, slot: u32, sums: &mut [u64]) -> io::Result<()> {
+        let mut bytes = vec![0; READ_BYTES];
+        let mut offset = SLOTS + u64::from(slot) * SLOT_SIZE + COUNTERS;
+        for sums in sums.chunks_mut(READ_BYTES / 8) {
+            let bytes = &mut bytes[..sums.len() * 8];
+            source.fill(bytes, offset)?;
+            for (sum, word) in sums.iter_mut().zip(bytes.chunks_exact(8)) {
+                *sum = sum.wrapping_add(u64_at(word, 0));
+            }
+            offset += bytes.len() as u64;
+        }
+        Ok(())
     }
 
     /// Sums all counters over all threads of the process.
     fn sums(&self, source: &impl Source) -> io::Result<Vec<u64>> {
         let mut sums = vec![0u64; self.records as usize];
         for slot in self.of(SLOT_THREAD) {
-            for (sum, count) in sums.iter_mut().zip(self.read(source, slot)?) {
-                *sum = sum.wrapping_add(count);
-            }
+            self.add(source, slot, &mut sums)?;
         }
         Ok(sums)
     }
@@ -334,7 +367,7 @@ pub(super) mod tests {
         assert!(counts.vfork_children.is_empty());
         assert_eq!(counts.counted.len(), 1);
         assert_eq!(counts.counted[0].count, 12);
-        assert_eq!(counts.counted[0].lengths, [3, 1]);
+        assert_eq!(counts.lengths_of(&counts.counted[0]), [3, 1]);
         assert_eq!(counts.counted[0].pc, 0x1234);
     }
 

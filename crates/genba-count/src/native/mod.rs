@@ -9,6 +9,7 @@ mod bursts_to_observation;
 mod count_file;
 mod counters_to_executions;
 mod engine_binary;
+mod executions_by_address;
 mod inject;
 mod process_follower;
 mod ptrace;
