@@ -3,6 +3,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+/// Bytes of code whose addresses are together in the table.
+const GROUP_BYTES: u64 = 256;
+/// Bytes of code for each of their places: fewer than most blocks have.
+const SLOT_BYTES: u64 = 8;
+
 /// A map from addresses other than 0 to small values.
 pub struct AddressMap<V> {
     keys: Vec<u64>,
@@ -21,9 +26,12 @@ impl<V: Copy + Default> Default for AddressMap<V> {
 }
 
 impl<V: Copy + Default> AddressMap<V> {
+    /// Index at which an address is looked for first. Addresses near each other are near each other
+    /// in the table: what is asked for one after another lies in a few cache lines.
     fn home(&self, key: u64) -> usize {
-        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> 20) as usize & (self.keys.len() - 1)
+        let group = (key / GROUP_BYTES).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+        let within = key % GROUP_BYTES / SLOT_BYTES;
+        group.wrapping_add(within) as usize & (self.keys.len() - 1)
     }
 
     fn find(&self, key: u64) -> Result<usize, usize> {
@@ -45,11 +53,16 @@ impl<V: Copy + Default> AddressMap<V> {
 
     /// Sets the value for an address. An address of 0 is ignored: no code can be there.
     pub fn insert(&mut self, key: u64, value: V) {
+        let _ = self.replace(key, value);
+    }
+
+    /// Sets the value for an address, like [`Self::insert`]; returns the one that it had.
+    pub fn replace(&mut self, key: u64, value: V) -> Option<V> {
         if key == 0 {
-            return;
+            return None;
         }
         match self.find(key) {
-            Ok(at) => self.values[at] = value,
+            Ok(at) => Some(core::mem::replace(&mut self.values[at], value)),
             Err(mut at) => {
                 if (self.used + 1) * 3 > self.keys.len() * 2 {
                     self.grow();
@@ -58,6 +71,7 @@ impl<V: Copy + Default> AddressMap<V> {
                 self.keys[at] = key;
                 self.values[at] = value;
                 self.used += 1;
+                None
             }
         }
     }
@@ -126,8 +140,7 @@ mod tests {
             let mut model = HashMap::new();
             for (key, value, insert) in steps {
                 if insert {
-                    map.insert(key, value);
-                    model.insert(key, value);
+                    prop_assert_eq!(map.replace(key, value), model.insert(key, value));
                 } else {
                     prop_assert_eq!(map.remove(key), model.remove(&key));
                 }

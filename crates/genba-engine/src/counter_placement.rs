@@ -42,6 +42,20 @@ fn live_out(block: &Block, code: &dyn ProgramCode) -> u32 {
     }
 }
 
+/// Index of the first instruction before which the flags are dead, given those that are live after
+/// the block.
+fn first_with_dead_flags(block: &Block, live_after: u32) -> Option<usize> {
+    let mut live = live_after;
+    let mut first = None;
+    for (at, instruction) in block.instructions.iter().enumerate().rev() {
+        live = flags_before(instruction, live);
+        if live == 0 {
+            first = Some(at);
+        }
+    }
+    first
+}
+
 /// Places the counter of a block: the earliest place of the cheapest method, because the sooner the
 /// load of the counter is issued, the less the block waits for it.
 #[must_use]
@@ -50,21 +64,12 @@ pub fn place(
     code: &dyn ProgramCode,
     factory: &mut InstructionInfoFactory,
 ) -> Placement {
-    let mut live = None;
-    let mut best = None;
-    for (at, instruction) in block.instructions.iter().enumerate().rev() {
-        let after = match live {
-            Some(live) => live,
-            // Looking ahead is expensive, and not needed if the instruction writes all flags.
-            None if crate::liveness::flags_written(instruction) == ALL_FLAGS => 0,
-            None => live_out(block, code),
-        };
-        let before = flags_before(instruction, after);
-        live = Some(before);
-        if before == 0 {
-            best = Some(at);
-        }
-    }
+    // Looking ahead takes longer than all else, and is needed only if the block itself does not
+    // overwrite the flags. Where it does, what is live after it does not change the earliest place.
+    let best = first_with_dead_flags(block, ALL_FLAGS).or_else(|| match live_out(block, code) {
+        ALL_FLAGS => None,
+        live => first_with_dead_flags(block, live),
+    });
     if let Some(at) = best {
         return Placement {
             at,

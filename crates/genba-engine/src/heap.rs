@@ -13,6 +13,10 @@ use crate::raw_syscall;
 
 /// Bytes that are mapped at a time.
 const CHUNK_BYTES: usize = 1 << 20;
+/// Bytes that are mapped at a time once that is little of what is mapped: with huge pages.
+const LARGE_CHUNK_BYTES: usize = 4 << 20;
+/// Mappings of this size or more have huge pages.
+const HUGE_PAGES_BYTES: usize = 2 << 20;
 /// Allocations of this size or more are mappings of their own.
 const LARGE_BYTES: usize = 128 << 10;
 /// Maximum size of the heap, bytes.
@@ -80,7 +84,12 @@ impl Inner {
             Some(address) => {
                 self.mapped += size;
                 // SAFETY: the new mapping.
-                unsafe { raw_syscall::exclude_from_core_dumps(address, size) };
+                unsafe {
+                    raw_syscall::exclude_from_core_dumps(address, size);
+                    if size >= HUGE_PAGES_BYTES {
+                        raw_syscall::prefer_huge_pages(address, size);
+                    }
+                }
                 address as *mut u8
             }
             None => crate::runtime::refuse("there is no memory left for the engine"),
@@ -98,13 +107,18 @@ impl Inner {
         let align = size.min(4096);
         self.next = (self.next + align - 1) & !(align - 1);
         if self.next + size > self.end {
-            // SAFETY: as `map`. What is left of the old chunk is less than two blocks.
-            let chunk = unsafe { self.map(CHUNK_BYTES) };
+            // What is left of the old chunk is less than two blocks.
+            let bytes = match self.mapped < 2 * LARGE_CHUNK_BYTES {
+                true => CHUNK_BYTES,
+                false => LARGE_CHUNK_BYTES,
+            };
+            // SAFETY: as `map`.
+            let chunk = unsafe { self.map(bytes) };
             if chunk.is_null() {
                 return chunk;
             }
             self.next = chunk as usize;
-            self.end = self.next + CHUNK_BYTES;
+            self.end = self.next + bytes;
         }
         let block = self.next;
         self.next += size;
@@ -127,6 +141,17 @@ unsafe impl GlobalAlloc for Heap {
                 inner.small(class(size))
             }
         }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the trait says.
+        let block = unsafe { self.alloc(layout) };
+        // A mapping of its own is new, so it is zero.
+        if !block.is_null() && layout.size().max(layout.align()) < LARGE_BYTES {
+            // SAFETY: the new block.
+            unsafe { ptr::write_bytes(block, 0, layout.size()) };
+        }
+        block
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {

@@ -139,6 +139,16 @@ pub unsafe fn exclude_from_core_dumps(address: usize, length: usize) {
     unsafe { call(nr::MADVISE, [address, length, DONTDUMP, 0, 0, 0]) };
 }
 
+/// Asks the kernel for huge pages in this memory, where it has any.
+///
+/// # Safety
+/// It must be the engine's own memory.
+pub unsafe fn prefer_huge_pages(address: usize, length: usize) {
+    const HUGEPAGE: usize = 14;
+    // SAFETY: changes nothing in the memory.
+    unsafe { call(nr::MADVISE, [address, length, HUGEPAGE, 0, 0, 0]) };
+}
+
 /// End of the program's heap (`brk`); 0 if the kernel does not say.
 #[must_use]
 pub fn program_break() -> u64 {

@@ -18,6 +18,7 @@
 mod block_body;
 mod branches;
 mod counter_increment;
+mod instruction_bytes;
 mod landing_pad;
 mod observed_memory;
 mod observing_block;
@@ -36,6 +37,7 @@ use crate::basic_block::{Block, BlockEnd, decode};
 use crate::emitter::{Emitter, TooFar};
 use crate::liveness::ProgramCode;
 use crate::recovery_marks::{Mark, Marked};
+use instruction_bytes::InstructionBytes;
 
 /// Maximum number of blocks of a fragment.
 const MAX_FRAGMENT_BLOCKS: usize = 16;
@@ -351,9 +353,9 @@ impl<'a, W: BuildContext> Builder<'a, W> {
         (!matches!(block.end, BlockEnd::Native | BlockEnd::Refused(_))).then_some(block)
     }
 
-    fn raw(&self, instruction: &Instruction) -> Vec<u8> {
-        let bytes = self.context.bytes(instruction.ip());
-        bytes.get(..instruction.len()).unwrap_or_default().to_vec()
+    fn raw(&self, instruction: &Instruction) -> InstructionBytes {
+        let code = self.context.bytes(instruction.ip());
+        InstructionBytes::new(code, instruction.len())
     }
 
     /// Emits a displacement that is an exit to `target`.

@@ -7,6 +7,10 @@ use crate::raw_syscall;
 
 /// Bytes of a zone.
 const ZONE_BYTES: u64 = 32 << 20;
+/// Bytes at the beginning of a zone that have small pages: more than small programs fill, which
+/// would only have the memory of huge ones. Beyond, translated code is spread over so much memory
+/// that address translation takes time.
+const SMALL_PAGES_BYTES: u64 = 1 << 20;
 /// Distance between the places that are tried for a zone, bytes.
 const SEARCH_STEP: u64 = 64 << 20;
 /// The same between the program's code and its heap, where there may be little room.
@@ -149,7 +153,11 @@ fn reserve(hint: u64) -> Option<Zone> {
         return None;
     }
     // SAFETY: our own new mapping.
-    unsafe { raw_syscall::exclude_from_core_dumps(got as usize, ZONE_BYTES as usize) };
+    unsafe {
+        raw_syscall::exclude_from_core_dumps(got as usize, ZONE_BYTES as usize);
+        let large = (got + SMALL_PAGES_BYTES) as usize;
+        raw_syscall::prefer_huge_pages(large, (ZONE_BYTES - SMALL_PAGES_BYTES) as usize);
+    }
     Some(Zone {
         low: got,
         next: got,

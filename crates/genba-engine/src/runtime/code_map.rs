@@ -16,6 +16,7 @@ use crate::liveness::ProgramCode;
 use crate::proc_maps;
 use crate::raw_syscall;
 
+use super::block_index::BlockIndex;
 use super::count_file::CountFile;
 use super::writable_code::WritableCode;
 
@@ -87,8 +88,8 @@ pub struct CodeMap {
     pub spans: Vec<Span>,
     /// Number of fragments that have been considered for [`Self::spans`].
     pub spanned: usize,
-    /// Numbers of the valid blocks, by program address.
-    pub by_pc: AddressMap<u32>,
+    /// Numbers of the valid blocks, by program address, and the exits that wait for others.
+    pub by_pc: BlockIndex,
     /// Numbers of the valid blocks that record bursts, by program address.
     pub observing: AddressMap<u32>,
     /// Calls in the code cache, by the program address that they return to.
@@ -142,7 +143,7 @@ impl CodeMap {
             blocks: Vec::new(),
             spans: Vec::new(),
             spanned: 0,
-            by_pc: AddressMap::default(),
+            by_pc: BlockIndex::default(),
             observing: AddressMap::default(),
             calls: AddressMap::default(),
             landing_pads: AddressMap::default(),
@@ -300,7 +301,7 @@ impl CodeMap {
     /// Returns the number of the valid block at an address.
     #[must_use]
     pub fn block(&self, pc: u64) -> Option<u32> {
-        self.by_pc.get(pc)
+        self.by_pc.block(pc)
     }
 }
 
@@ -319,7 +320,7 @@ impl ProgramCode for CodeMap {
 
 impl BuildContext for CodeMap {
     fn known(&self, pc: u64) -> Option<u64> {
-        let index = self.by_pc.get(pc)?;
+        let index = self.by_pc.block(pc)?;
         self.blocks.get(index as usize).map(|block| block.code)
     }
 

@@ -30,7 +30,7 @@ pub struct Exit {
     pub site: u64,
     /// Address of its exit stub; 0 for none.
     pub stub: u64,
-    /// The next exit that is linked to the same block.
+    /// The next exit that is linked to the same block, or waits for it.
     pub next: u32,
     /// Whether it is linked to a block.
     pub linked: bool,
@@ -116,6 +116,8 @@ pub struct Engine {
     pub(super) factory: InstructionInfoFactory,
     /// All fragments, by number.
     pub fragments: Vec<PlacedFragment>,
+    /// For [`Self::adopt`]: the first exit that waits for a block, and the block.
+    waiting: Vec<(u32, u32)>,
     /// Numbers of the fragments in each zone of the code cache, in the order of their addresses.
     fragments_by_zone: Vec<Vec<u32>>,
     /// Numbers of correction counters, by block, instruction and sign.
@@ -151,6 +153,7 @@ impl Engine {
             cache: Cache::new(crate::raw_syscall::program_break()),
             factory: InstructionInfoFactory::new(),
             fragments: Vec::new(),
+            waiting: Vec::new(),
             fragments_by_zone: Vec::new(),
             corrections: AddressMap::default(),
             // EXIT_INDIRECT, 0, is not the number of an exit.
@@ -224,6 +227,7 @@ impl Engine {
         let base = fragment.emitter.base;
         let zone = self.cache.put(base, &fragment.emitter.code);
         let first_block = self.code_map.blocks.len() as u32;
+        let mut waiting = core::mem::take(&mut self.waiting);
         for new in &fragment.blocks {
             let lengths = self.code_map.lengths_of.iter();
             let lengths = lengths
@@ -243,7 +247,7 @@ impl Engine {
             if observing {
                 self.code_map.observing.insert(new.pc, index);
             } else if !new.copy {
-                self.code_map.by_pc.insert(new.pc, index);
+                waiting.push((self.code_map.by_pc.set_block(new.pc, index), index));
             }
         }
         self.code_map.lengths_of.clear();
@@ -280,6 +284,11 @@ impl Engine {
             let exit = self.exits[number as usize];
             if exit.stub == 0 {
                 self.note_linked(number, exit.target);
+            } else if !observing
+                && !exit.leaves_burst
+                && let Some(next) = self.code_map.by_pc.wait(exit.target, number)
+            {
+                self.exits[number as usize].next = next;
             }
         }
         self.note_pages_read(self.fragments.len() as u32);
@@ -287,6 +296,24 @@ impl Engine {
             zone,
             PlacedFragment::from_fragment(fragment, first_block, first_exit),
         );
+        for (exit, block) in waiting.drain(..) {
+            self.link_waiting(exit, block);
+        }
+        self.waiting = waiting;
+    }
+
+    /// Links the exits that have waited for a block, `number` and those after it, so that they need
+    /// not come to the dispatcher.
+    fn link_waiting(&mut self, mut number: u32, block: u32) {
+        let code = self.code_map.blocks[block as usize].code;
+        while number != NONE {
+            let Exit { site, next, .. } = self.exits[number as usize];
+            self.exits[number as usize].next = NONE;
+            if aim(site, code) {
+                self.note_linked_to(number, block);
+            }
+            number = next;
+        }
     }
 
     /// Remembers a fragment. What must hold: fragments of a zone come in the order of their
@@ -308,9 +335,12 @@ impl Engine {
             true => self.code_map.observing.get(target),
             false => self.code_map.block(target),
         };
-        let Some(block) = block else {
-            return;
-        };
+        if let Some(block) = block {
+            self.note_linked_to(number, block);
+        }
+    }
+
+    fn note_linked_to(&mut self, number: u32, block: u32) {
         let block = &mut self.code_map.blocks[block as usize];
         self.exits[number as usize].linked = true;
         self.exits[number as usize].next = block.incoming;

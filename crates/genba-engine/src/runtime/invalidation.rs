@@ -94,7 +94,7 @@ impl Engine {
         for block in blocks {
             let BlockInfo { pc, incoming, .. } = self.code_map.blocks[block as usize];
             if self.code_map.block(pc) == Some(block) {
-                self.code_map.by_pc.remove(pc);
+                self.code_map.by_pc.remove_block(pc);
             }
             if self.code_map.observing.get(pc) == Some(block) {
                 self.code_map.observing.remove(pc);

@@ -1,6 +1,7 @@
 //! The engine at run time: one for a process and all its threads, behind one lock.
 
 mod assembly_macros;
+mod block_index;
 pub mod burst_recording;
 pub mod burst_timer;
 pub mod bursts;
