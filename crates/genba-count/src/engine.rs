@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use genba_engine::burst_layout;
-use genba_model::{CodeSpan, CountEngine, RawCounts};
+use genba_model::{CodeSpan, CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, CommandSpec, Launcher, resolve_program};
 
 use crate::CountError;
@@ -48,6 +48,9 @@ pub struct CountRequest {
     /// Bursts, if they are wanted. Engines that have none ignore the request; what was observed is
     /// [`genba_model::ProcessCounts::observation`].
     pub observe: Option<BurstPlan>,
+    /// How the command ended without an engine, where that is known. An engine that is a program by
+    /// itself can tell by it whether it has crashed, or the target.
+    pub native_exit: Option<ExitKind>,
 }
 
 /// How a process is watched in bursts: short stretches in which addresses, values and outcomes are

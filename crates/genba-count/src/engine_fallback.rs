@@ -144,6 +144,7 @@ mod tests {
             transfers: crate::Transfers::None,
             children: false,
             observe: None,
+            native_exit: None,
         };
         let mut launcher = Launcher::new().expect("a launcher");
         let cancel = Cancel::new().expect("a token");

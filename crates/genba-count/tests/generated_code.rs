@@ -83,6 +83,7 @@ fn instructions_of_rewritten_code_are_counted_exactly() {
             transfers: transfers.clone(),
             children: false,
             observe: None,
+            native_exit: None,
         };
         if let Err(error) = Native.check(&request) {
             genba_testing::skip(test, genba_testing::COUNT_ENGINE, &error.to_string());

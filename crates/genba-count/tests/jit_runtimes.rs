@@ -90,6 +90,7 @@ fn counted(test: &str, directory: &Path, argv: &[OsString]) -> Option<Vec<RawCou
             transfers: Transfers::Entries,
             children: false,
             observe,
+            native_exit: None,
         };
         if let Err(error) = Native.check(&request) {
             genba_testing::skip(test, genba_testing::COUNT_ENGINE, &error.to_string());

@@ -128,6 +128,7 @@ fn request(spec: CommandSpec, children: bool) -> CountRequest {
         transfers: genba_count::Transfers::None,
         children,
         observe: None,
+        native_exit: None,
     }
 }
 

@@ -225,6 +225,7 @@ fn refused(test: &str, source: &str, flags: &[&str]) -> Option<String> {
         transfers: genba_count::Transfers::None,
         children: false,
         observe: None,
+        native_exit: None,
     };
     match count(&Native, &request) {
         Err(CountError::Unable { reason, .. }) => Some(reason),
@@ -279,6 +280,7 @@ fn set_uid_programs_are_refused_before_the_run() {
         transfers: genba_count::Transfers::None,
         children: false,
         observe: None,
+        native_exit: None,
     };
     let error = Native.check(&request).expect_err("it is set-uid");
     assert!(error.to_string().contains("set-uid"), "{error}");
@@ -300,6 +302,7 @@ fn counts_survive_sigkill() {
         transfers: genba_count::Transfers::None,
         children: false,
         observe: None,
+        native_exit: None,
     };
     let counts = count(&Native, &request).expect("counts");
     let process = &counts.processes[0];

@@ -157,6 +157,7 @@ fn a_program_without_proc_is_refused() {
             transfers: genba_count::Transfers::None,
             children,
             observe: None,
+            native_exit: None,
         };
         match count(&Native, &request) {
             Err(CountError::Unable { reason, .. }) => {

@@ -44,6 +44,7 @@ impl Runner for ExactRunner {
             transfers: genba_count::Transfers::None,
             children: true,
             observe: None,
+            native_exit: None,
         };
         let counted = choose(None, &request)
             .and_then(|choice| choice.engine.count(&request, &mut self.launcher, cancel));

@@ -141,6 +141,7 @@ impl Fuzz {
                 interval: Duration::from_micros(100),
                 ..BurstPlan::default()
             }),
+            native_exit: None,
         };
         match Native.count(&request, &mut self.launcher, &self.cancel) {
             Ok(counts) => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use genba_count::{BurstPlan, Choice, CountError, CountRequest, Transfers, native};
+use genba_count::{BurstPlan, Choice, CountRequest, Transfers};
 use genba_model::{ExitKind, RawCounts};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
@@ -53,11 +53,12 @@ pub fn count(
     cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<CountedRun, InvestigateError> {
-    let request = CountRequest {
+    let mut request = CountRequest {
         spec: spec.clone(),
         transfers: plan.transfers.clone(),
         children: plan.children,
         observe: plan.observe.then(BurstPlan::default),
+        native_exit: None,
     };
     let choice = genba_count::choose(plan.engine.as_deref(), &request)?;
     let native = if plan.native {
@@ -85,48 +86,25 @@ pub fn count(
         None => format!("counting with {}", choice.description.name),
     };
     progress.update(&stage, None);
+    request.native_exit = native.as_ref().map(|run| run.record.exit);
     let mut raw = choice.engine.count(&request, launcher, cancel)?;
     raw.notes.splice(0..0, choice.passed_over);
     if let Some(run) = native.as_ref().filter(|_| !cancel.is_triggered()) {
-        compare_ends(run.record.exit, &mut raw)?;
+        compare_ends(run.record.exit, &mut raw);
     }
     Ok(CountedRun { raw, native })
 }
 
 /// Adds a note if the counted run ended otherwise than the one without the engine.
-///
-/// # Errors
-/// If the engine itself was ended by a signal.
-fn compare_ends(without: ExitKind, raw: &mut RawCounts) -> Result<(), CountError> {
-    let engine = raw.engine.name.clone();
+fn compare_ends(without: ExitKind, raw: &mut RawCounts) {
     let Some(before) = shell_status(without).filter(|status| *status != raw.exit) else {
-        return Ok(());
+        return;
     };
-    // genba's own engine is in the target; others are programs that can crash by themselves.
-    let crashed = matches!(without, ExitKind::Code(_)) && raw.exit > 128 && engine != native::NAME;
-    let target = raw.command.first().cloned().unwrap_or_default();
-    if crashed {
-        let reason = format!(
-            "it was ended by signal {}, but the command without it with status {before}",
-            raw.exit - 128
-        );
-        let mut reasons = std::mem::take(&mut raw.notes);
-        reasons.push(
-            CountError::Failed {
-                engine,
-                target: target.clone(),
-                reason,
-            }
-            .to_string(),
-        );
-        return Err(CountError::Exhausted { target, reasons });
-    }
     raw.notes.push(format!(
         "the counted run ended with status {}, the one without the engine with {before}: they did not do \
          the same work",
         raw.exit
     ));
-    Ok(())
 }
 
 /// Returns how long the count of a run of `wall` seconds will take.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use genba_attribution::{Clock, Joined};
 use genba_count::{BurstPlan, CountError, CountRequest, Transfers};
 use genba_host::{CalibrateOptions, CalibrateProgress, Origin};
-use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
+use genba_model::{CounterState, Estimate, ExitKind, HostFingerprint, HostTable, RawCounts, Stat};
 use genba_run::{CommandSpec, Finished, Output};
 
 use crate::execution_counts::{announcement, shell_status};
@@ -36,8 +36,8 @@ pub(crate) struct Sampled {
     wall_seconds: f64,
     /// Share of the CPU time in child processes.
     children_share: f64,
-    /// Exit status of the last run, as a shell reports it.
-    status: Option<i32>,
+    /// How the last run ended.
+    exit: Option<ExitKind>,
     clock: Option<Clock>,
 }
 
@@ -54,7 +54,7 @@ impl Sampled {
             cpu_seconds: cpu / number,
             wall_seconds: sum(&|run| run.record.wall_seconds) / number,
             children_share: sum(&|run| run.record.children.total()) / cpu.max(1e-9),
-            status: (runs.last()).and_then(|run| shell_status(run.record.exit)),
+            exit: runs.last().map(|run| run.record.exit),
             clock: stat.and_then(clock_of),
         }
     }
@@ -115,6 +115,8 @@ impl Pipeline<'_> {
             spec,
             transfers: Transfers::Everywhere,
             observe: Some(BurstPlan::default()),
+            // Another command may end otherwise.
+            native_exit: sampled.exit.filter(|_| !other),
         };
         let mut raw = match self.run_engine(&plan, limit, &request, sampled, progress) {
             Ok(Some(raw)) => raw,
@@ -267,7 +269,7 @@ fn mismatch(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
             "the count ended early ({reason}): no costs per execution; give it more time with --count-limit, or `genba count` shows the incomplete counts"
         ));
     }
-    let native = sampled.status?;
+    let native = shell_status(sampled.exit?)?;
     (raw.exit != native && !other).then(|| {
         format!(
             "the command ended with status {} under {}, but with {native} without it: no costs per execution",

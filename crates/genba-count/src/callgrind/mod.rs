@@ -152,6 +152,9 @@ impl Engine for Callgrind {
         );
         spec.grace = spec.grace.max(WRITE_GRACE);
         let finished = launcher.run(&spec, cancel)?;
+        if let Some(reason) = own_crash(request.native_exit, finished.record.exit) {
+            return Err(CountError::failed(NAME, request, reason));
+        }
         let mut outcome =
             process_files::collect(directory.path(), finished.pid, request).map_err(|reason| {
                 let reason = match cut_short(finished.record.exit) {
@@ -189,6 +192,16 @@ impl Engine for Callgrind {
     }
 }
 
+/// Returns how callgrind was ended by a signal, if the target alone was not.
+fn own_crash(without: Option<ExitKind>, with: ExitKind) -> Option<String> {
+    match (without, with) {
+        (Some(ExitKind::Code(status)), ExitKind::Signal { signal, .. }) => Some(format!(
+            "it was ended by signal {signal}, but the command without it with status {status}"
+        )),
+        _ => None,
+    }
+}
+
 /// Reads one file that callgrind wrote.
 ///
 /// # Errors
@@ -198,4 +211,30 @@ pub fn read(path: &Path) -> Result<CallgrindCounts, ParseError> {
     let file = std::fs::File::open(path)?;
     dump.add(std::io::BufReader::with_capacity(1 << 16, file))?;
     Ok(dump)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_that_the_command_alone_does_not_have_is_callgrinds() {
+        let signal = ExitKind::Signal {
+            signal: 11,
+            core: false,
+        };
+        let reason = own_crash(Some(ExitKind::Code(0)), signal).expect("its own");
+        assert_eq!(
+            reason,
+            "it was ended by signal 11, but the command without it with status 0"
+        );
+        for (without, with) in [
+            (None, signal),
+            (Some(signal), signal),
+            (Some(ExitKind::Code(0)), ExitKind::Code(3)),
+            (Some(ExitKind::Code(0)), ExitKind::TimedOut),
+        ] {
+            assert_eq!(own_crash(without, with), None, "{without:?} {with:?}");
+        }
+    }
 }

@@ -105,6 +105,7 @@ mod tests {
             transfers: crate::Transfers::None,
             children: false,
             observe: None,
+            native_exit: None,
         };
         let argv = wrap(
             &request,

@@ -116,6 +116,7 @@ fn run(
         transfers: genba_count::Transfers::Everywhere,
         children: false,
         observe: None,
+        native_exit: None,
     };
     let counts = support::count(engine, &request);
     std::fs::remove_dir_all(&work).expect("it is removed");
@@ -301,6 +302,7 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
         transfers: genba_count::Transfers::None,
         children: false,
         observe: None,
+        native_exit: None,
     };
     let counts = support::count(engine, &request);
     std::fs::remove_dir_all(directory.join("work")).expect("it is removed");

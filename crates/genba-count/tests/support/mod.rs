@@ -75,6 +75,7 @@ where
         transfers: genba_count::Transfers::Everywhere,
         children: false,
         observe: None,
+        native_exit: None,
     }
 }
 

@@ -45,6 +45,7 @@ pub fn run(
         transfers: genba_count::Transfers::None,
         children,
         observe: None,
+        native_exit: None,
     };
     if let Err(error) = Native.check(&request) {
         genba_testing::skip(test, genba_testing::COUNT_ENGINE, &error.to_string());

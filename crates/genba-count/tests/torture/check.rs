@@ -107,6 +107,7 @@ pub fn request(
             interval: Duration::from_micros(100),
             ..BurstPlan::default()
         }),
+        native_exit: None,
     }
 }
 
