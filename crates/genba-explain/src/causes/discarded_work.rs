@@ -24,6 +24,7 @@ use crate::constants::observations::{
     DISCARDED_WORK_SAVED, MAX_DISCARDED, MIN_DISCARDED, MIN_SHARE_OF_REPEATED_WORK,
     SAME_SHARE_TOLERANCE, WORK_BEFORE_TEST_SAVED,
 };
+use crate::constants::registers::FLAGS;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::{is_copy_function, plain};
@@ -391,7 +392,7 @@ fn of_callees(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {
     let function = &input.functions[caller];
     let test = test_behind(function, site, target.count, first.seen.share.value)?;
     let share = share_of_target(input, caller, target);
-    if share < MIN_SHARE_OF_REPEATED_WORK {
+    if share < MIN_SHARE_OF_REPEATED_WORK || tests_return_value(function, test.at, site) {
         return None;
     }
     let places = vec![test.at, site];
@@ -422,6 +423,22 @@ fn of_callees(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {
                 cycles: share * cycles_of_all(input)? / target.count.max(1) as f64,
             }),
     )
+}
+
+/// Whether a branch tests what a call returns: then the call cannot wait for the test.
+fn tests_return_value(function: &FunctionInput, branch: usize, call: usize) -> bool {
+    let Some(block) = function.flow.block_of(branch) else {
+        return false;
+    };
+    let first = function.flow.blocks()[block as usize].instructions.start as usize;
+    let sets_flags = |at: &usize| function.data[*at].writes >> FLAGS & 1 == 1;
+    let compared = (first..branch).rev().find(sets_flags);
+    let reads = compared
+        .into_iter()
+        .flat_map(|at| function.values.reads(at));
+    reads
+        .into_iter()
+        .any(|&(_, value)| function.values.origin(value) == Origin::Instruction(call as u32))
 }
 
 /// Stores of a function for its caller that are discarded together: one may be a counter.

@@ -415,6 +415,76 @@ fn the_end_of_a_loop_discards_nothing() {
     assert!(discarded_work::detect(&carried(0.89, CALLS * 89 / 100)).is_empty());
 }
 
+/// A call that stores two results for its caller, which tests what it returns, or with `memory` what it
+/// stored.
+fn tested(memory: bool) -> AnalysisInput {
+    let found = CALLS / 20;
+    let mut one = function(
+        "select",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            let mut callee = a.create_label();
+            a.set_label(&mut head)?;
+            a.call(callee)?;
+            if memory {
+                a.cmp(qword_ptr(rbx), 0)?;
+            } else {
+                a.test(rax, rax)?;
+            }
+            a.je(next)?;
+            a.inc(r12)?;
+            a.set_label(&mut next)?;
+            a.add(r13, 1)?;
+            a.cmp(r13, r14)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[CALLS, CALLS, CALLS, found, CALLS, CALLS, CALLS, 1],
+        &[0.02; 8],
+        &[(2, CALLS - found), (6, CALLS - 1)],
+    );
+    one.call_sites.push(call(0, "match", CALLS, 100.0));
+    "/bin/other".clone_into(&mut one.call_sites[0].targets[0].module);
+    let mut callee = function(
+        "match",
+        |a| {
+            a.mov(qword_ptr(rdi), rdx)?;
+            a.mov(qword_ptr(rdi + 8), rcx)?;
+            a.ret()
+        },
+        &[CALLS; 3],
+        &[0.3; 3],
+        &[],
+    );
+    "/bin/other".clone_into(&mut callee.module);
+    callee.calls = Some(CALLS);
+    let mut input = program(vec![one, callee]);
+    let mut observed = observations();
+    observed.modules.push("/bin/other".to_owned());
+    for at in 0..2 {
+        let address = input.functions[1].code[at].address;
+        let place = CodePoint { module: 2, address };
+        observed.dead_stores.push(DeadStore {
+            at: place,
+            seen: seen(0.95),
+            unknown: 0.0,
+            overwritten_by: place,
+            size: 8,
+        });
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn call_whose_return_value_is_tested_cannot_come_after_the_test() {
+    assert!(discarded_work::detect(&tested(false)).is_empty());
+    let found = discarded_work::detect(&tested(true));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [2, 0]);
+}
+
 #[test]
 fn results_that_are_wanted_or_that_no_test_discards_are_not_reported() {
     // Half of them are read.
