@@ -94,7 +94,12 @@ impl Place {
     }
 
     /// Ends genba, and checks what is left.
-    fn end(&self, mut genba: Child, end: End, what: &str) {
+    fn end(&self, genba: Child, end: End, what: &str) {
+        self.end_with(genba, end, what, end != End::One(Signal::KILL));
+    }
+
+    /// The same; whether its temporary files must be gone.
+    fn end_with(&self, mut genba: Child, end: End, what: &str, leaves_nothing: bool) {
         let pid = Pid::from_child(&genba);
         match end {
             End::One(signal) => kill_process(pid, signal).expect("it runs"),
@@ -118,7 +123,7 @@ impl Place {
         wait_until(&format!("{what}: the process tree is gone"), || {
             self.processes().iter().all(gone)
         });
-        if end != End::One(Signal::KILL) {
+        if leaves_nothing {
             assert_eq!(self.left(), Vec::<String>::new(), "{what}: {said}");
         }
         // Nothing but cases that can be read, and none that is said to run.
@@ -139,7 +144,7 @@ impl Place {
 }
 
 /// The verbs, each with a command that waits: `LINE` is replaced by the shell line.
-const VERBS: [&[&str]; 12] = [
+const VERBS: [&[&str]; 16] = [
     &["investigate", "LINE"],
     &["explain", "LINE"],
     &["count", "--once", "LINE"],
@@ -152,6 +157,36 @@ const VERBS: [&[&str]; 12] = [
     &["sweep", "--param", "N=1,2", "LINE; : {N}"],
     &["ablate", "--without", "a: true", "LINE"],
     &["try", "--with", "bind symbols at start", "LINE"],
+    &[
+        "grow",
+        "--param",
+        "N=100,200,400",
+        "--",
+        "sh",
+        "-c",
+        "LINE; : {N}",
+    ],
+    &[
+        "bisect",
+        "range",
+        "--param",
+        "N=1,2,3",
+        "--",
+        "sh",
+        "-c",
+        "LINE; : {N}",
+    ],
+    &[
+        "bisect",
+        "set",
+        "--items",
+        "a,b",
+        "--",
+        "sh",
+        "-c",
+        "LINE; : {ITEMS}",
+    ],
+    &["host", "doctor", "--", "sh", "-c", "LINE"],
 ];
 
 fn matrix(ends: &[End], verbs: &[&[&str]]) {
@@ -193,32 +228,143 @@ fn an_investigation_ends_as_promised_in_every_stage() {
     }
 }
 
+/// The verbs that build the program, each with a build that waits.
+const BUILDS: [&[&str]; 3] = [
+    &[
+        "try", "--with", "-O3", "--build", "LINE", "--source", "source", "./prog",
+    ],
+    &[
+        "ablate",
+        "--build",
+        "LINE",
+        "--source",
+        "source",
+        "--without",
+        "a: true",
+        "./prog",
+    ],
+    &[
+        "bisect",
+        "git",
+        "--repository",
+        "source",
+        "--good",
+        "HEAD~1",
+        "--build",
+        "LINE",
+        "--",
+        "./prog",
+    ],
+];
+
+/// Makes a source tree with two commits.
+fn source_tree(directory: &Path) {
+    fs::create_dir(directory).expect("made");
+    let git = |words: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+        let output = Command::new("git")
+            .args(identity)
+            .args(words)
+            .current_dir(directory)
+            .output();
+        let output = output.expect("git starts");
+        assert!(output.status.success(), "git {words:?}: {output:?}");
+    };
+    git(&["init", "--quiet"]);
+    for content in ["one", "two"] {
+        fs::write(directory.join("file"), content).expect("written");
+        git(&["add", "file"]);
+        git(&["commit", "--quiet", "--message", content]);
+    }
+}
+
 #[test]
-fn a_build_that_is_interrupted_leaves_nothing() {
-    for end in [End::One(Signal::INT), End::TwiceInt] {
-        let place = Place::new();
-        let source = place.path().join("source");
-        fs::create_dir(&source).expect("made");
-        fs::write(source.join("file"), "").expect("written");
-        let line = place.waiting();
-        let source = source.display().to_string();
-        let words = [
-            "try", "--with", "-O3", "--build", &line, "--source", &source, "./prog",
-        ];
-        let genba = place.start(&words);
-        wait_until("the build runs", || place.processes().len() >= 2);
-        // Copies of the tree are removed by the next session if there was no time for it.
-        match end {
-            End::TwiceInt => {
-                let pid = Pid::from_child(&genba);
-                kill_process(pid, Signal::INT).expect("it runs");
-                let _ = kill_process(pid, Signal::INT);
-                let mut genba = genba;
-                assert_eq!(genba.wait().expect("it ends").code(), Some(130));
-            }
-            _ => place.end(genba, end, "try --build"),
+fn every_verb_ends_as_promised_at_every_signal_while_it_builds() {
+    if !support::tool_exists("every_verb_ends_as_promised_while_it_builds", "git") {
+        return;
+    }
+    for build in BUILDS {
+        for end in ALL {
+            let place = Place::new();
+            source_tree(&place.path().join("source"));
+            let line = place.waiting();
+            let words: Vec<String> = (build.iter())
+                .map(|word| word.replace("LINE", &line))
+                .collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut genba = place.start(&words);
+            let what = format!("{build:?} {end:?}");
+            wait_until(&format!("{what}: the build runs"), || {
+                let ended = genba.try_wait().expect("a child");
+                assert!(ended.is_none(), "{what}: {ended:?}: {}", place.said());
+                place.processes().len() >= 2
+            });
+            // Copies of the tree are removed by the next session if there was no time for it.
+            let leaves_nothing = !matches!(end, End::TwiceInt | End::One(Signal::KILL));
+            place.end_with(genba, end, &what, leaves_nothing);
         }
     }
+}
+
+/// Verbs that watch a process of the user's, `PID`, until they are interrupted.
+const WATCHING: [&[&str]; 2] = [&["record", "-p", "PID"], &["top", "-p", "PID"]];
+
+#[test]
+fn a_process_that_is_watched_survives_the_end_of_genba() {
+    for verb in WATCHING {
+        for end in ALL {
+            let place = Place::new();
+            let mut watched = Command::new("sleep")
+                .arg("1000")
+                .spawn()
+                .expect("it starts");
+            let pid = watched.id().to_string();
+            let words: Vec<&str> = (verb.iter())
+                .map(|&word| if word == "PID" { pid.as_str() } else { word })
+                .collect();
+            let mut genba = place.start(&words);
+            let what = format!("{verb:?} {end:?}");
+            // It handles signals from some moment on.
+            let mut ended = None;
+            wait_until(&format!("{what}: it watches"), || {
+                ended = genba.try_wait().expect("a child");
+                ended.is_some() || handles_interrupts(Pid::from_child(&genba))
+            });
+            if ended.is_none() {
+                let genba_id = Pid::from_child(&genba);
+                match end {
+                    End::One(signal) => kill_process(genba_id, signal).expect("it runs"),
+                    End::TwiceInt => {
+                        kill_process(genba_id, Signal::INT).expect("it runs");
+                        let _ = kill_process(genba_id, Signal::INT);
+                    }
+                }
+                let status = genba.wait().expect("it ends");
+                let said = place.said();
+                match end {
+                    End::One(Signal::KILL) => assert_eq!(status.signal(), Some(9), "{what}"),
+                    _ => assert!(
+                        matches!(status.code(), Some(0 | 130)),
+                        "{what}: {status}: {said}"
+                    ),
+                }
+            }
+            assert!(
+                watched.try_wait().expect("a child").is_none(),
+                "{what}: it was ended"
+            );
+            watched.kill().expect("it runs");
+            watched.wait().expect("it ends");
+        }
+    }
+}
+
+/// Whether a process has a handler for SIGINT.
+fn handles_interrupts(pid: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+    let caught = (status.unwrap_or_default().lines())
+        .find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+    caught.is_some_and(|caught| caught & 1 << (Signal::INT.as_raw() - 1) != 0)
 }
 
 #[test]
