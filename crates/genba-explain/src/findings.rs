@@ -10,6 +10,7 @@ use crate::candidate::Candidate;
 use crate::finding_site::{program_site, site};
 use crate::gain::amdahl;
 use crate::gain::overlap::overlaps;
+use crate::gain::same_line::merged;
 use crate::gain::worth_reporting::is_worth_reporting;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::unoptimised_code::unoptimised_functions;
@@ -32,7 +33,7 @@ pub fn findings(
 ) -> Vec<Diagnosis> {
     let (advice, candidates): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.advice);
     let unoptimised = unoptimised_functions(input);
-    let mut rated: Vec<(Candidate, Estimate, Estimate)> = candidates
+    let mut rated: Vec<(Candidate, Estimate, Estimate)> = merged(input, candidates)
         .into_iter()
         .filter(|one| {
             let of = one.function.and_then(|index| unoptimised.get(index));

@@ -20,4 +20,4 @@ mod robustness;
 mod runtime;
 mod shifted_bits;
 mod simulated_events;
-mod synthetic;
+pub(crate) mod synthetic;
