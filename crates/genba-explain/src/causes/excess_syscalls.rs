@@ -31,6 +31,8 @@ use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
 use crate::input::runtime_services::plain;
 use crate::input::user_lines::{UserLine, lines};
 
+const YIELD: &str = "sched_yield";
+
 /// Finds short system calls that the user's line makes nearly each time, from counts and the time
 /// in the kernel.
 #[must_use]
@@ -49,7 +51,13 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let wrappers = input.share_where(|f| {
         !f.own && calls().any(|one| one.service == plain(&f.function).trim_end_matches("64"))
     });
-    let others = input.fault_share() + input.kernel_share_for(&["futex", "scheduler"]);
+    // What the scheduler does is the price of yields, as far as the calls are yields.
+    let yields: u64 = calls()
+        .filter(|one| one.service == YIELD)
+        .map(|one| one.calls)
+        .sum();
+    let scheduler = input.kernel_share_for(&["scheduler"]) * (1.0 - yields as f64 / all as f64);
+    let others = input.fault_share() + input.kernel_share_for(&["futex"]) + scheduler;
     let share = (program.kernel_share - others).max(0.0) + wrappers;
     let each = share * program.cpu_seconds / all as f64;
     let copying = input.kernel_share_for(&["copy"]);
@@ -70,7 +78,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let service = service_of(input, top)?;
     let advisable = part(&found, all);
     if advisable < MIN_PART_OF_SYSTEM_CALLS_FIXABLE
-        || top.calls < MIN_PART_OF_SYSTEM_CALLS_FROM_LINE * all as f64
+        || mendable_at_once(service, top) < MIN_PART_OF_SYSTEM_CALLS_FROM_LINE * all as f64
     {
         return None;
     }
@@ -129,6 +137,15 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
 /// Whether the user's call asks the kernel (nearly) every time.
 fn each_time(user: &UserCall) -> bool {
     user.executions > 0 && user.calls >= MIN_SYSTEM_CALLS_PER_USER_CALL * user.executions as f64
+}
+
+/// Calls that one change takes away: buffering those of a line; yields wherever they are made.
+fn mendable_at_once(service: &RuntimeUse, top: &UserLine<'_>) -> f64 {
+    if service.service != YIELD {
+        return top.calls;
+    }
+    let users = service.users.iter().filter(|user| each_time(user));
+    users.map(|user| user.calls).sum()
 }
 
 fn part(lines: &[UserLine<'_>], all: u64) -> f64 {

@@ -105,7 +105,7 @@ pub(crate) const MIN_PART_OF_EMPTY_SYSTEM_CALL: f64 = 0.5;
 /// Part of the calls' time above which copying is their purpose. Chosen.
 pub(crate) const MAX_COPYING_OF_SYSTEM_CALLS: f64 = 0.4;
 
-/// Part of all system calls that the named line must make. Chosen.
+/// Part of all system calls that the named line must make (of yields, all lines). Chosen.
 pub(crate) const MIN_PART_OF_SYSTEM_CALLS_FROM_LINE: f64 = 0.25;
 
 /// Part of all system calls that lines like the named one must make. Chosen.

@@ -1,6 +1,7 @@
 //! The causes about the runtime and threads, on made-up programs: what they must find, and what
 //! looks like it and must not be reported.
 
+use genba_model::{Fact, KernelFact};
 use iced_x86::code_asm::*;
 
 use crate::causes::excess_syscalls;
@@ -14,7 +15,7 @@ use crate::follow_up_runs;
 use crate::input::analysis_input::{
     AnalysisInput, FunctionInput, KernelWork, Place, RuntimeUse, SharedLine, UserCall, UserPlace,
 };
-use crate::tests::synthetic::{function, program};
+use crate::tests::synthetic::{function, has_fact, program};
 
 /// A function of the C library with this part of the time.
 fn library(name: &str, share: f64) -> FunctionInput {
@@ -46,7 +47,7 @@ fn user(line: u32, calls: f64, through: &[&str]) -> UserCall {
 fn service(name: &str, users: Vec<UserCall>) -> RuntimeUse {
     RuntimeUse {
         service: name.to_owned(),
-        system_call: matches!(name, "read" | "write"),
+        system_call: matches!(name, "read" | "write" | "sched_yield"),
         calls: users.iter().map(|user| user.calls).sum::<f64>() as u64,
         users,
     }
@@ -263,6 +264,31 @@ fn excess_syscalls_is_found_for_one_write_per_line() {
     let found = excess_syscalls::detect(&writes(2e6, 1.0, 0.4, 0.02));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(19));
+}
+
+/// Calls of a service from five lines; most of the kernel's time is the scheduler's.
+fn spread(name: &str) -> AnalysisInput {
+    let users = (0..5).map(|line| {
+        let mut one = user(20 + line, 4e5, &[]);
+        one.executions = 400_000;
+        one
+    });
+    let mut input = input(Vec::new(), vec![service(name, users.collect())]);
+    input.program.kernel_share = 0.5;
+    input.program.kernel = vec![kernel(0.1, "system call"), kernel(0.4, "scheduler")];
+    input.program.minor_faults = Some(100.0);
+    input
+}
+
+#[test]
+fn yields_from_many_lines_pay_for_the_scheduler() {
+    let found = excess_syscalls::detect(&spread("sched_yield"));
+    assert_eq!(found.len(), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Kernel(KernelFact::SystemCallTime { share, .. }) if *share > 0.4
+    )));
+    assert!(excess_syscalls::detect(&spread("write")).is_empty());
 }
 
 #[test]
