@@ -21,7 +21,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_DIVISIONS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
-use crate::patterns::divisions::{Division, Divisor, divisions, time_fact};
+use crate::patterns::divisions::{Division, Divisor, cycles_of, divisions, time_fact};
 use genba_loop_model::Change;
 
 /// Finds divisions whose quotient only decides a branch that goes one way, beside a multiplication
@@ -229,7 +229,7 @@ fn candidate(
         }
     }
     found.executions = function.counts.get(first).copied();
-    found.cycles = function.cycles.get(first).copied().flatten();
+    found.cycles = cycles_of(function, first);
     let here = costs.latency(&function.data[first].form);
     let share = function.heat_of(checks.iter().flat_map(Check::instructions));
     Some(

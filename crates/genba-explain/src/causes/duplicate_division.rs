@@ -20,7 +20,7 @@ use crate::constants::gains::{
 };
 use crate::constants::time_shares::MIN_SHARE_OF_DIVISIONS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::patterns::divisions::{Division, Equal, divisions, time_fact, with_waiting};
+use crate::patterns::divisions::{Division, Equal, cycles_of, divisions, time_fact, with_waiting};
 use genba_loop_model::Change;
 
 /// Finds two hot divisions of a function with the same operands, from value numbers and counts.
@@ -96,7 +96,7 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
     let reloaded = one.same_operands(other, function) == Some(Equal::Reloaded);
     let times = function.counts[first];
     let here = input.program.costs.latency(&function.data[first].form);
-    let each = |at: usize| function.cycles.get(at).copied().flatten();
+    let each = |at: usize| cycles_of(function, at);
     let mut found = Candidate::new(
         Cause::DuplicateDivision,
         Some(index),

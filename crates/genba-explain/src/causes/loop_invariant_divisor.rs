@@ -28,7 +28,9 @@ use crate::constants::time_shares::MIN_SHARE_OF_INVARIANT_DIVISION;
 use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
-use crate::patterns::divisions::{Division, Divisor, divisions, time_fact, with_waiting};
+use crate::patterns::divisions::{
+    Division, Divisor, cycles_of, divisions, time_fact, with_waiting,
+};
 use genba_loop_model::{Change, Instead};
 
 /// Finds hot divisions whose divisor keeps its value through many iterations of a loop.
@@ -202,7 +204,10 @@ fn candidate(
     let costs = &input.program.costs;
     let most = list
         .iter()
-        .max_by(|a, b| function.heat[a.at].total_cmp(&function.heat[b.at]))?
+        .max_by(|a, b| {
+            let heat = |one: &Division| function.heat_of(with_waiting(function, [one.at]));
+            heat(a).total_cmp(&heat(b))
+        })?
         .at;
     let mut site = vec![most];
     site.extend(list.iter().map(|one| one.at).filter(|&at| at != most));
@@ -237,7 +242,7 @@ fn candidate(
             modelled = Some(gain.fact());
         }
         None => {
-            let each = function.cycles.get(most).copied().flatten()?.value;
+            let each = cycles_of(function, most)?.value;
             let part = |cycles: f64| (cycles / each).clamp(MIN_RECIPROCAL_RESIDUAL, 1.0);
             found.residual_fraction = Estimate {
                 value: part(RECIPROCAL_CYCLES.value),
@@ -250,7 +255,7 @@ fn candidate(
     let entries = function.loops[outer as usize].as_ref()?.entries?;
     let times = function.counts[most];
     found.executions = Some(times);
-    found.cycles = function.cycles.get(most).copied().flatten();
+    found.cycles = cycles_of(function, most);
     Some(
         found
             .fact(DivisionFact::InvariantDivisor {

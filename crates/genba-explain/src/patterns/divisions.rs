@@ -153,7 +153,7 @@ fn signs(function: &FunctionInput, at: usize, upper: Value) -> bool {
 }
 
 /// Instructions at which the time of divisions stands: they themselves and what follows in their
-/// blocks. Where divisions wait for the divider and not for operands, one is done when its turn to
+/// blocks, up to the next division. Where divisions wait for the divider and not for operands, one is done when its turn to
 /// retire comes, and samples stand at what waits for its result.
 pub(crate) fn with_waiting(
     function: &FunctionInput,
@@ -163,13 +163,29 @@ pub(crate) fn with_waiting(
         .into_iter()
         .flat_map(|at| {
             let block = function.flow.block_of(at);
-            (at..=at + INSTRUCTIONS_AFTER_DIVISION)
-                .filter(move |&behind| function.flow.block_of(behind) == block)
+            let waits = move |&behind: &usize| {
+                let divides = || matches!(function.code[behind].mnemonic, "div" | "idiv");
+                function.flow.block_of(behind) == block && !divides()
+            };
+            let behind = (at + 1..=at + INSTRUCTIONS_AFTER_DIVISION).take_while(waits);
+            std::iter::once(at).chain(behind)
         })
         .collect();
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Measured cycles for each execution of a division and of what waits for it.
+pub(crate) fn cycles_of(function: &FunctionInput, at: usize) -> Option<Estimate> {
+    with_waiting(function, [at])
+        .into_iter()
+        .filter_map(|at| function.cycles.get(at).copied().flatten())
+        .reduce(|sum, one| Estimate {
+            value: sum.value + one.value,
+            low: sum.low + one.low,
+            high: sum.high + one.high,
+        })
 }
 
 /// The time at divisions and what waits for them: `share` of all time, and what the one at `at`
@@ -180,14 +196,9 @@ pub(crate) fn time_fact(
     share: f64,
     host_cycles: Option<Estimate>,
 ) -> DivisionFact {
-    let cycles = with_waiting(function, [at])
-        .into_iter()
-        .filter_map(|at| function.cycles.get(at).copied().flatten())
-        .map(|cycles| cycles.value)
-        .reduce(|sum, cycles| sum + cycles);
     DivisionFact::Time {
         share,
-        cycles,
+        cycles: cycles_of(function, at).map(|cycles| cycles.value),
         form: function.data[at].form.clone(),
         host_cycles,
     }

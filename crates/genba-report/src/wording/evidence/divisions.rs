@@ -22,7 +22,7 @@ pub(super) fn sentence(fact: &DivisionFact) -> String {
                 )
             });
             format!(
-                "{} of the time is at the divisions{each}{host}",
+                "{} of the time is at the divisions and what waits for them{each}{host}",
                 percent(*share)
             )
         }
