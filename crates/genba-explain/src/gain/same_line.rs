@@ -1,23 +1,28 @@
 //! Candidates of one cause for one line of the source, which the compiler laid down several times
 //! (unrolled, split, inlined more than once): one finding for the user, who has one line to change.
 
-use genba_model::Estimate;
+use genba_model::{BuildFact, Estimate};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, Place};
 
 /// Puts candidates together that have the same cause at the same line of the same function and no
-/// instruction in common: their shares add up, what stays is weighted by them. The facts are those of
-/// the candidate with the largest share.
+/// instruction in common: shares and executions add up, what stays is weighted by the shares. The facts
+/// are those of the copy with the largest share, and how many there are.
 pub(crate) fn merged(input: &AnalysisInput, candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let mut kept: Vec<Candidate> = Vec::new();
+    let mut groups: Vec<Vec<Candidate>> = Vec::new();
     for one in candidates {
-        match kept.iter_mut().find(|other| is_same(input, &one, other)) {
-            Some(other) => *other = together(input, other, &one),
-            None => kept.push(one),
+        let same =
+            |group: &&mut Vec<Candidate>| group.iter().all(|other| is_same(input, &one, other));
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
         }
     }
-    kept
+    groups
+        .into_iter()
+        .filter_map(|group| together(input, group))
+        .collect()
 }
 
 fn is_same(input: &AnalysisInput, one: &Candidate, other: &Candidate) -> bool {
@@ -37,37 +42,62 @@ fn line_of<'a>(input: &'a AnalysisInput, one: &Candidate) -> Option<&'a Place> {
     places.find(|place| place.line.is_some())
 }
 
-fn together(input: &AnalysisInput, one: &Candidate, other: &Candidate) -> Candidate {
-    let (mine, theirs) = (one.share_of_time(input), other.share_of_time(input));
-    let (first, second) = if mine >= theirs {
-        (one, other)
-    } else {
-        (other, one)
+fn together(input: &AnalysisInput, mut group: Vec<Candidate>) -> Option<Candidate> {
+    let share = |one: &Candidate| one.share_of_time(input);
+    group.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    let copies = group.len();
+    if copies == 1 {
+        return group.pop();
+    }
+    let all: f64 = group.iter().map(share).sum();
+    let weighted = |part: &dyn Fn(&Candidate) -> f64| {
+        let sum: f64 = group.iter().map(|one| share(one) * part(one)).sum();
+        if all > 0.0 {
+            sum / all
+        } else {
+            part(&group[0])
+        }
     };
-    let all = mine + theirs;
-    let part = if all > 0.0 { mine / all } else { 0.5 };
-    let weighted = |a: f64, b: f64| part * a + (1.0 - part) * b;
-    let (a, b) = (one.residual_fraction, other.residual_fraction);
-    let mut found = first.clone();
-    found.site.extend(&second.site);
-    found.affected = [first.affected(), second.affected()].concat();
-    found.affected.sort_unstable();
-    found.share = Some(all.min(1.0));
+    let mut found = group[0].clone();
     found.residual_fraction = Estimate {
-        value: weighted(a.value, b.value),
-        low: weighted(a.low, b.low),
-        high: weighted(a.high, b.high),
+        value: weighted(&|one| one.residual_fraction.value),
+        low: weighted(&|one| one.residual_fraction.low),
+        high: weighted(&|one| one.residual_fraction.high),
     };
-    found
+    found.share = Some(all.min(1.0));
+    found.site = group.iter().flat_map(|one| one.site.clone()).collect();
+    found.affected = (group.iter())
+        .flat_map(|one| one.affected().to_vec())
+        .collect();
+    found.affected.sort_unstable();
+    found.executions = group.iter().map(|one| one.executions).sum();
+    let each = |one: &Candidate| Some((one.executions? as f64, one.cycles?));
+    let costs: Option<Vec<(f64, Estimate)>> = group.iter().map(each).collect();
+    found.cycles = costs.and_then(|costs| mean(&costs));
+    Some(found.fact(BuildFact::CopiesOfLine {
+        copies,
+        share: all.min(1.0),
+    }))
+}
+
+/// The mean of costs by their executions.
+fn mean(costs: &[(f64, Estimate)]) -> Option<Estimate> {
+    let all: f64 = costs.iter().map(|one| one.0).sum();
+    let part = |of: fn(&Estimate) -> f64| costs.iter().map(|one| one.0 * of(&one.1)).sum::<f64>();
+    (all > 0.0).then(|| Estimate {
+        value: part(|one| one.value) / all,
+        low: part(|one| one.low) / all,
+        high: part(|one| one.high) / all,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use genba_model::{Cause, Fix};
+    use genba_model::{Cause, Fact, Fix};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tests::synthetic::{function, program};
+    use crate::tests::synthetic::{function, has_fact, program};
 
     /// Eight instructions of one line each, but for those of `same`, which are of line 5.
     fn input(same: &[usize], heat: &[f64]) -> AnalysisInput {
@@ -96,6 +126,7 @@ mod tests {
     fn candidate(cause: Cause, at: usize, residual: f64) -> Candidate {
         let mut one = Candidate::new(cause, Some(0), vec![at], Fix::AvoidShifts);
         one.residual_fraction = Estimate::exact(residual);
+        one.executions = Some(35);
         one
     }
 
@@ -104,7 +135,14 @@ mod tests {
         let input = input(&[1, 3], &[0.125; 8]);
         let chase = |at| candidate(Cause::PointerChase, at, 0.5);
         let miss = candidate(Cause::CacheMiss, 3, 0.5);
-        assert_eq!(merged(&input, vec![chase(1), chase(3)]).len(), 1);
+        let both = merged(&input, vec![chase(1), chase(3)]);
+        assert_eq!(both.len(), 1);
+        assert!(has_fact(&both, |fact| matches!(
+            fact,
+            Fact::Build(BuildFact::CopiesOfLine { copies: 2, .. })
+        )));
+        let single = merged(&input, vec![chase(1)]);
+        assert!(single[0].facts.is_empty());
         assert_eq!(merged(&input, vec![chase(1), chase(4)]).len(), 2);
         assert_eq!(merged(&input, vec![chase(1), miss]).len(), 2);
         assert_eq!(merged(&input, vec![chase(1), chase(1)]).len(), 2);
@@ -125,6 +163,7 @@ mod tests {
             let found = merged(&input, list);
             prop_assert_eq!(found.len(), 1);
             prop_assert!((found[0].share_of_time(&input) - (a + b)).abs() < 1e-9);
+            prop_assert_eq!(found[0].executions, Some(70));
             let left = found[0].residual_fraction.value;
             prop_assert!(left >= x.min(y) - 1e-9 && left <= x.max(y) + 1e-9);
         }

@@ -11,6 +11,20 @@ use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
 use crate::tests::observed_repetition::{CALLS, observations, point, seen, share_of};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
+/// With a store of which so much is overwritten by the store itself unread, in bursts.
+fn with_dead_store(mut input: AnalysisInput, at: usize, dead: f64, size: u16) -> AnalysisInput {
+    let mut observed = observations();
+    observed.dead_stores.push(DeadStore {
+        at: point(&input, 0, at),
+        seen: seen(dead),
+        unknown: 0.0,
+        overwritten_by: point(&input, 0, at),
+        size,
+    });
+    input.observed = Some(observed);
+    input
+}
+
 /// `memset`, then a loop that stores; the loop first with `after`.
 fn cleared(after: bool) -> AnalysisInput {
     let times = 1000 * 1000;
@@ -136,17 +150,8 @@ fn counting(moves: bool) -> AnalysisInput {
         &[0.1, 0.5, 0.1, 0.1, 0.0],
         &[(3, CALLS - 100)],
     );
-    let mut input = program(vec![one]);
-    let mut observed = observations();
-    observed.dead_stores.push(DeadStore {
-        at: point(&input, 0, 1),
-        seen: seen(0.99),
-        unknown: 0.0,
-        overwritten_by: point(&input, 0, 1),
-        size: 8,
-    });
-    input.observed = Some(observed);
-    input
+    let input = program(vec![one]);
+    with_dead_store(input, 1, 0.99, 8)
 }
 
 #[test]
@@ -277,17 +282,8 @@ fn parsed(dead: f64, taken: u64) -> AnalysisInput {
     "/bin/other".clone_into(&mut one.call_sites[0].targets[0].module);
     let mut parse = function("parse", |a| a.ret(), &[CALLS], &[0.8], &[]);
     "/bin/other".clone_into(&mut parse.module);
-    let mut input = program(vec![one, parse]);
-    let mut observed = observations();
-    observed.dead_stores.push(DeadStore {
-        at: point(&input, 0, 1),
-        seen: seen(dead),
-        unknown: 0.0,
-        overwritten_by: point(&input, 0, 1),
-        size: 8,
-    });
-    input.observed = Some(observed);
-    input
+    let input = program(vec![one, parse]);
+    with_dead_store(input, 1, dead, 8)
 }
 
 #[test]
@@ -355,17 +351,8 @@ fn tabulated(dead: f64, taken: u64, elsewhere: bool) -> AnalysisInput {
         ],
         &[(6, CALLS - RUNS), (8, taken), (12, RUNS - 1)],
     );
-    let mut input = program(vec![one]);
-    let mut observed = observations();
-    observed.dead_stores.push(DeadStore {
-        at: point(&input, 0, 2),
-        seen: seen(dead),
-        unknown: 0.0,
-        overwritten_by: point(&input, 0, 2),
-        size: 4,
-    });
-    input.observed = Some(observed);
-    input
+    let input = program(vec![one]);
+    with_dead_store(input, 2, dead, 4)
 }
 
 #[test]
@@ -397,17 +384,8 @@ fn carried(dead: f64, on: u64) -> AnalysisInput {
         &[0.4, 0.4, 0.1, 0.1, 0.0],
         &[(3, on)],
     );
-    let mut input = program(vec![one]);
-    let mut observed = observations();
-    observed.dead_stores.push(DeadStore {
-        at: point(&input, 0, 1),
-        seen: seen(dead),
-        unknown: 0.0,
-        overwritten_by: point(&input, 0, 1),
-        size: 8,
-    });
-    input.observed = Some(observed);
-    input
+    let input = program(vec![one]);
+    with_dead_store(input, 1, dead, 8)
 }
 
 #[test]

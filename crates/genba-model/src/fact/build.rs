@@ -26,6 +26,13 @@ pub enum BuildFact {
         /// The record, or its beginning.
         text: String,
     },
+    /// The compiler laid a line down several times (unrolled, split), and each copy has the cause.
+    CopiesOfLine {
+        /// Copies.
+        copies: usize,
+        /// Share of all time that they take together.
+        share: f64,
+    },
     /// Time in code without symbols.
     NoSymbols {
         /// Share of all time.
@@ -40,7 +47,9 @@ impl BuildFact {
     #[must_use]
     pub fn source(&self) -> EvidenceSource {
         match self {
-            Self::UnoptimisedTime { .. } | Self::NoSymbols { .. } => EvidenceSource::Measured,
+            Self::UnoptimisedTime { .. } | Self::CopiesOfLine { .. } | Self::NoSymbols { .. } => {
+                EvidenceSource::Measured
+            }
             _ => EvidenceSource::Counted,
         }
     }

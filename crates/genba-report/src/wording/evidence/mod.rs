@@ -52,6 +52,10 @@ fn build(fact: &BuildFact) -> String {
                 .to_owned()
         }
         BuildFact::Producer { text } => format!("compiled by: {text}"),
+        BuildFact::CopiesOfLine { copies, share } => format!(
+            "the compiler made {copies} copies of this line, which take {} of the time together",
+            percent(*share)
+        ),
         BuildFact::NoSymbols { share, module } => {
             format!(
                 "{} of the time is in code of {module} without symbols",

@@ -262,6 +262,10 @@ fn facts_about_calls_and_builds() {
         BuildFact::Producer {
             text: s("GNU C17 12.2.0 -g"),
         },
+        BuildFact::CopiesOfLine {
+            copies: 3,
+            share: 0.21,
+        },
         BuildFact::NoSymbols {
             share: 0.4,
             module: s("/usr/bin/x"),
