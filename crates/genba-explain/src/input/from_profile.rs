@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use genba_code::{Flow, Syntax, data_flow_of};
 use genba_model::{Transfer, TransferKind};
+use genba_profile::jit::code_index::is_generated_code;
 use genba_profile::reader::ModuleId;
 use genba_symbols::CodeFrame;
 use serde::{Deserialize, Serialize};
@@ -410,7 +411,7 @@ pub(crate) fn bare(name: &str) -> &str {
 }
 
 /// Whether a module is code that the user of genba may change: anything but the C and C++
-/// runtime, the dynamic linker, allocators and the kernel's page of code.
+/// runtime, the dynamic linker, allocators, generated code and the kernel's page of code.
 #[must_use]
 pub fn is_own(module: &str) -> bool {
     const RUNTIME: [&str; 14] = [
@@ -430,7 +431,8 @@ pub fn is_own(module: &str) -> bool {
         "libtcmalloc",
     ];
     let file = module.rsplit('/').next().unwrap_or(module);
-    module.starts_with('/') && !RUNTIME.iter().any(|prefix| file.starts_with(prefix))
+    let generated = is_generated_code(std::path::Path::new(module));
+    module.starts_with('/') && !generated && !RUNTIME.iter().any(|prefix| file.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Time in functions that are not the user's own code, by the user's lines that call them.
 
+use std::path::Path;
+
 use genba_attribution::counted::{ExecutedFunctions, Joined};
 use genba_attribution::{Function, FunctionId, ResolvedProfile};
 use genba_model::CodePoint;
+use genba_profile::jit::code_index::is_generated_code;
 
 use crate::constants::search_limits::MAX_LIBRARY_FUNCTIONS;
 use crate::input::analysis_input::{FunctionInput, LibraryTime, UserCall};
@@ -42,8 +45,13 @@ pub(crate) fn user_callers(
     }
 }
 
+/// Module of the generated code of all processes, as symbolisation names the code of a perf map that
+/// is still there.
+const GENERATED: &str = "[jit]";
+
 /// Time in functions of libraries, most first. `hot` has the weight of each function,
-/// `analysed` those whose code was looked at.
+/// `analysed` those whose code was looked at. Generated code of one name is one function: each run of
+/// the command generates it anew.
 pub(crate) fn library_time(
     resolved: &ResolvedProfile,
     hot: &[(u64, FunctionId)],
@@ -52,7 +60,7 @@ pub(crate) fn library_time(
     mut paths: Option<&mut CallPaths<'_>>,
 ) -> Vec<LibraryTime> {
     let all = (resolved.hits.all.weight as f64).max(1.0);
-    let mut list = Vec::new();
+    let mut list: Vec<LibraryTime> = Vec::new();
     for &(weight, id) in hot {
         if list.len() >= MAX_LIBRARY_FUNCTIONS {
             break;
@@ -62,6 +70,15 @@ pub(crate) fn library_time(
             continue;
         }
         let module = resolved.code.module_name(function.module);
+        let generated = module == GENERATED || is_generated_code(Path::new(&module));
+        let share = weight as f64 / all;
+        let other_run = |one: &&mut LibraryTime| {
+            generated && one.module == GENERATED && one.function == function.name
+        };
+        if let Some(one) = list.iter_mut().find(other_run) {
+            one.share += share;
+            continue;
+        }
         let known = (analysed.iter()).find(|f| f.module == module && f.address == function.address);
         let users = match known {
             Some(input) => input.is_users(),
@@ -72,12 +89,16 @@ pub(crate) fn library_time(
         }
         list.push(LibraryTime {
             function: function.name.clone(),
-            share: weight as f64 / all,
+            share,
             calls: resolved.executed(function).map(|executed| executed.calls()),
             users: user_callers(resolved, paths.as_deref_mut(), names, function),
-            module,
+            module: match generated {
+                true => GENERATED.to_owned(),
+                false => module,
+            },
         });
     }
+    list.sort_by(|a, b| b.share.total_cmp(&a.share));
     list
 }
 

@@ -92,6 +92,15 @@ pub fn file_names(pid: i32) -> (String, String) {
     (format!("jit-{pid}.so"), format!("jit-{pid}.index"))
 }
 
+/// Whether a module is the image of a process's generated code, saved with a recording.
+#[must_use]
+pub fn is_generated_code(module: &Path) -> bool {
+    let name = module.file_name().and_then(|name| name.to_str());
+    let pid = name.and_then(|name| name.strip_prefix("jit-")?.strip_suffix(".so"));
+    let kept = module.parent().and_then(Path::extension);
+    kept.is_some_and(|kept| kept == "kept") && pid.is_some_and(|pid| pid.parse::<i32>().is_ok())
+}
+
 /// Name of the list of copied files: `NAME<TAB>ORIGINAL PATH` per line.
 pub const FILE_LIST: &str = "files";
 
@@ -101,6 +110,15 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn saved_images_are_told_from_other_modules(pid in 0..i32::MAX) {
+            let (image, index) = file_names(pid);
+            let directory = directory_of(Path::new("a/perf.data"));
+            prop_assert!(is_generated_code(&directory.join(&image)));
+            prop_assert!(!is_generated_code(&directory.join(index)));
+            prop_assert!(!is_generated_code(&Path::new("/usr/lib").join(image)));
+        }
+
         #[test]
         fn written_index_reads_back(all in prop::collection::vec((0u64..9, 0u64..99, 1u64..9, any::<u64>()), 0..20)) {
             let mut entries: Vec<CodeRange> = all

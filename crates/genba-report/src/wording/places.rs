@@ -47,6 +47,7 @@ pub(crate) fn kind(place: &TimePlace) -> &'static str {
         TimePlaceKind::Loop => "loop",
         TimePlaceKind::Function => "function",
         TimePlaceKind::LibraryCall => "time in libraries for this line",
+        TimePlaceKind::Library if place.site.module == "[jit]" => "generated code",
         TimePlaceKind::Library => "library, not divided among its callers",
         TimePlaceKind::Kernel => "kernel",
     }
