@@ -50,7 +50,7 @@ lint: ## formatting, clippy (warnings are errors), licences, ARCHITECTURE.md, le
 	scripts/check-architecture
 	scripts/check-lengths
 
-corpus: ## does explain name cause, line and gain? (corpus/README.md; CORPUS_FLAGS=--json)
+corpus: ## does explain name cause, line and gain? (corpus/README.md; CORPUS_FLAGS=--measure)
 	scripts/install-deps build test
 	cargo build --release --locked --package genba
 	corpus/check $(CORPUS_FLAGS)
