@@ -12,17 +12,18 @@
 //!
 //! **Source.** mallopt(3), `M_MMAP_THRESHOLD`, on the cost of mapping and of clearing.
 
-use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact};
+use genba_model::{Cause, Confirmation, FindingSite, Fix, HostOperation, KernelFact};
 
 use crate::candidate::Candidate;
+use crate::causes::memory_bound_copy::copying_line;
 use crate::constants::counts::{MIN_PAGE_TURNOVER, MIN_PART_OF_FAULTS_AT_LINE};
 use crate::constants::gains::{FAULTS_REST_SAVED, FAULTS_SAVED, PAGING_SAVED};
 use crate::constants::processor::PAGE_BYTES;
-use crate::constants::time_shares::MIN_SHARE_OF_PAGE_FAULTS;
+use crate::constants::time_shares::{MIN_SHARE_OF_PAGE_FAULTS, MOST_OF_IT};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
-use crate::input::user_lines::{UserLine, lines, site_of};
+use crate::input::user_lines::{lines, site_of};
 
 /// Finds page faults of several times the peak memory, from the run's counters and the time in
 /// the kernel.
@@ -87,9 +88,10 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     Some(one)
 }
 
-/// The line that takes most faults; where faults were not sampled, or within a copy, the line
-/// that copies most, or takes most memory.
-fn site(input: &AnalysisInput) -> Option<(genba_model::FindingSite, Option<f64>)> {
+/// The line that takes most faults, with its part of them. Where faults were not sampled, the line
+/// that copies or allocates most; where no line is known to, the function of the library that copies, or the
+/// kernel.
+fn site(input: &AnalysisInput) -> Option<(FindingSite, Option<f64>)> {
     if let Some(first) = input.program.follow_up.faults.first()
         && first.share >= MIN_PART_OF_FAULTS_AT_LINE
     {
@@ -101,17 +103,29 @@ fn site(input: &AnalysisInput) -> Option<(genba_model::FindingSite, Option<f64>)
     if !input.program.follow_up.faults.is_empty() {
         return None;
     }
-    let copies = input
-        .functions
-        .iter()
-        .any(|f| is_copy_function(&f.function));
-    let services: &[&str] = if copies {
-        &["copy", "malloc"]
-    } else {
-        &["malloc"]
+    let copying = (input.functions.iter()).find(|f| is_copy_function(&f.function));
+    let line = match copying {
+        Some(_) => copying_line(input)
+            .filter(|line| line.1 >= MOST_OF_IT)
+            .map(|line| line.0),
+        None => allocating_line(input),
     };
-    let top = |name: &&str| -> Option<UserLine<'_>> {
-        lines(&input.service(name)?.users).into_iter().next()
+    let nobodys = || FindingSite {
+        function: copying.map_or("page faults".to_owned(), |one| one.function.clone()),
+        module: copying.map_or("[kernel]".to_owned(), |one| one.module.clone()),
+        file: None,
+        line: None,
+        end_line: None,
+        addresses: Vec::new(),
+        called_from: None,
     };
-    services.iter().find_map(top).map(|line| (line.site, None))
+    Some((line.unwrap_or_else(nobodys), None))
+}
+
+/// The line that makes most allocations: the bytes of each line's are not known.
+fn allocating_line(input: &AnalysisInput) -> Option<FindingSite> {
+    let users = &input.service("malloc")?.users;
+    let all: f64 = users.iter().map(|user| user.calls).sum();
+    let line = lines(users).into_iter().next()?;
+    (line.calls >= MOST_OF_IT * all).then_some(line.site)
 }

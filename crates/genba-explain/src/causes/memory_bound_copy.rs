@@ -37,7 +37,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// the calls: which of them makes the large ones, their number does not tell.
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
-    each(input).is_some() && (line(input)).is_none_or(|(_, part)| part < MOST_OF_IT)
+    each(input).is_some() && copying_line(input).is_none_or(|(_, part)| part < MOST_OF_IT)
 }
 
 /// Whether it would help to know the sizes: their average time does not tell few large copies
@@ -85,7 +85,7 @@ fn large(input: &AnalysisInput) -> Option<f64> {
 
 /// The line that the copies are made for, and its part of them: of their time, where that was
 /// sampled; of their bytes, where bursts saw them; else of their number.
-fn line(input: &AnalysisInput) -> Option<(FindingSite, f64)> {
+pub(super) fn copying_line(input: &AnalysisInput) -> Option<(FindingSite, f64)> {
     if let Some(first) = input.program.follow_up.copies.first() {
         let site = site_of(&first.function, &first.module, first.address, &first.place);
         return Some((site, first.share.min(1.0)));
@@ -121,7 +121,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     if others() {
         return None;
     }
-    let (site, part) = line(input)?;
+    let (site, part) = copying_line(input)?;
     if part < MOST_OF_IT {
         return None;
     }

@@ -24,6 +24,13 @@ pub(crate) const MAX_ELEMENT_BYTES: u16 = 8;
 /// Bytes within which an access at a constant distance is one to the same array. Chosen.
 pub(crate) const MAX_ALIASING_DISTANCE_BYTES: u64 = 1024;
 
+/// The slowest that a long copy can be, bytes per second. Chosen: one cache line for each access of
+/// memory that takes 120 ns, none overlapping.
+pub(crate) const LEAST_COPY_BANDWIDTH: f64 = 0.5e9;
+
+/// The longest that a short copy can take, s. Chosen: one access of memory.
+pub(crate) const MOST_SECONDS_OF_SHORT_COPY: f64 = 120e-9;
+
 /// L1d latency where the host table has none: 4 to 5 cycles (A. Fog, "The
 /// microarchitecture of Intel, AMD and VIA CPUs").
 pub(crate) const DEFAULT_L1D_CYCLES: f64 = 5.0;

@@ -3,6 +3,7 @@
 use genba_model::{CodePoint, FindingSite};
 
 use crate::constants::counts::{MIN_BURSTS_FOR_EVENTS, UNSEEN_COPY_BYTES};
+use crate::constants::processor::{LEAST_COPY_BANDWIDTH, MOST_SECONDS_OF_SHORT_COPY};
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::finding_site::site;
 use crate::input::analysis_input::AnalysisInput;
@@ -36,14 +37,23 @@ pub(crate) struct LargeCopies {
     pub here: f64,
 }
 
-/// The large copies where they are most of the copied bytes; `None` where bursts saw no such call.
+/// Whether so many bytes in so many calls can take the time that copies take. If not, a call that bursts
+/// did not meet copies the rest: one of megabytes is rare, and bursts that begin within it see no length.
+fn explain_time(input: &AnalysisInput, bytes: f64, calls: f64) -> bool {
+    let seconds = input.copy_share() * input.program.cpu_seconds;
+    seconds <= bytes / LEAST_COPY_BANDWIDTH + calls * MOST_SECONDS_OF_SHORT_COPY
+}
+
+/// The large copies where they are most of the copied bytes; `None` where bursts saw no such call, or
+/// not those that take the time.
 pub(crate) fn large_copies(input: &AnalysisInput, from_bytes: f64) -> Option<LargeCopies> {
-    let (mut all, mut large, mut calls) = (0.0, 0.0, 0.0);
+    let (mut all, mut all_calls_made, mut large, mut calls) = (0.0, 0.0, 0.0, 0.0);
     let mut lines: Vec<(FindingSite, f64)> = Vec::new();
     for call in all_calls(input).filter(|one| is_copy_function(&one.target.function)) {
         let count = call.target.count as f64;
         let each = bytes_of(input, &call).unwrap_or(UNSEEN_COPY_BYTES);
         all += each * count;
+        all_calls_made += count;
         if each < from_bytes {
             continue;
         }
@@ -63,7 +73,8 @@ pub(crate) fn large_copies(input: &AnalysisInput, from_bytes: f64) -> Option<Lar
         }
     }
     let (site, bytes) = lines.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (large >= MOST_OF_IT * all).then(|| LargeCopies {
+    let known = large >= MOST_OF_IT * all && explain_time(input, all, all_calls_made);
+    known.then(|| LargeCopies {
         calls,
         part: large / all,
         site,
@@ -72,13 +83,16 @@ pub(crate) fn large_copies(input: &AnalysisInput, from_bytes: f64) -> Option<Lar
 }
 
 /// The part of all copied bytes that a call copies: its counted calls times the mean size that bursts
-/// saw; `None` where they did not see it.
+/// saw; `None` where they did not see it, or not the copies that take the time.
 pub(crate) fn part_of_copied_bytes(input: &AnalysisInput, call: &Call<'_>) -> Option<f64> {
     let count = |call: &Call<'_>| call.target.count as f64;
     let here = bytes_of(input, call)? * count(call);
     let copies = all_calls(input).filter(|one| is_copy_function(&one.target.function));
-    // What bursts never met is short or rare.
-    let bytes = copies.map(|one| bytes_of(input, &one).unwrap_or(UNSEEN_COPY_BYTES) * count(&one));
-    let all: f64 = bytes.sum();
-    (all > 0.0).then(|| (here / all).min(1.0))
+    let (mut all, mut calls) = (0.0, 0.0);
+    for one in copies {
+        // What bursts never met is short or rare.
+        all += bytes_of(input, &one).unwrap_or(UNSEEN_COPY_BYTES) * count(&one);
+        calls += count(&one);
+    }
+    (all > 0.0 && explain_time(input, all, calls)).then(|| (here / all).min(1.0))
 }

@@ -110,3 +110,20 @@ fn many_short_copies_are_no_large_ones() {
     let unseen = memory_bound_copy::detect(&copying_by(20_000.0, 1));
     assert!(unseen.is_empty(), "one burst");
 }
+
+#[test]
+fn copies_too_small_for_their_time_are_not_blamed() {
+    // 40 MB in 2,000 calls take no half second: a call that bursts did not meet copies the rest.
+    let mut input = copying_by(20_000.0, 40);
+    for one in &mut input.functions {
+        for site in &mut one.call_sites {
+            for target in &mut site.targets {
+                target.count = 2_000;
+            }
+        }
+    }
+    assert!(memory_bound_copy::detect(&input).is_empty());
+    let mut moves = copying(600_000.0, 2.0, 40);
+    moves.program.cpu_seconds = 100.0;
+    assert!(quadratic::detect(&moves).is_empty());
+}

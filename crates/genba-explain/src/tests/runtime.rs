@@ -338,6 +338,16 @@ fn first_touch_is_found_for_pages_faulted_in_repeatedly() {
 }
 
 #[test]
+fn first_touch_has_no_line_where_faults_were_not_sampled_and_several_lines_allocate() {
+    let mut input = faulting(2e5, 40e6);
+    let users = [16, 24, 32].map(|line| user(line, 14.0, &[])).to_vec();
+    input.program.runtime = vec![service("malloc", users)];
+    let found = first_touch::detect(&input);
+    let site = found[0].at.as_ref().expect("a site");
+    assert_eq!((site.line, &*site.module), (None, "[kernel]"));
+}
+
+#[test]
 fn first_touch_is_not_found_for_memory_touched_once() {
     let input = faulting(2e5, 800e6);
     assert!(first_touch::detect(&input).is_empty() && !follow_up_runs::fault_places(&input));
