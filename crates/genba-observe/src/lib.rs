@@ -6,6 +6,7 @@
 //! the clusters of every interval ([`Seen`]). What began before a burst or ends after it is unknown
 //! there: each analysis says how it deals with that.
 
+mod advancing_calls;
 mod argument_values;
 mod branch_predictor;
 mod branches;
@@ -21,6 +22,7 @@ mod dead_stores;
 mod fast_hash;
 mod line_use;
 mod load_levels;
+mod long_products;
 mod observations;
 mod operand_values;
 mod overwritten_buffers;
@@ -38,6 +40,7 @@ mod strides;
 mod synthetic;
 mod tally;
 
+pub use advancing_calls::AdvancingCall;
 pub use argument_values::ArgumentValue;
 pub use branches::{BranchSite, MIN_EXECUTIONS_IN_ACTIVATION, OneWayBranch};
 pub use cache_geometry::{CacheGeometry, CacheSize};
@@ -47,6 +50,7 @@ pub use data_places::{DataSite, MemoryPlace, PlaceShare};
 pub use dead_stores::DeadStore;
 pub use line_use::LineUse;
 pub use load_levels::LoadSite;
+pub use long_products::LongProduct;
 pub use observations::{Observations, Watched, observe};
 pub use operand_values::{OperandValues, ValueShare};
 pub use overwritten_buffers::OverwrittenBuffer;

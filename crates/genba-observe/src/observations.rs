@@ -3,6 +3,7 @@
 use genba_model::{Burst, CodePoint, Observation, Observed};
 use serde::{Deserialize, Serialize};
 
+use crate::advancing_calls::{self, AdvancingCall};
 use crate::argument_values::{self, ArgumentValue};
 use crate::branches::{self, BranchSite, OneWayBranch};
 use crate::burst_weights;
@@ -14,6 +15,7 @@ use crate::dead_stores::{self, DeadStore};
 use crate::fast_hash::FastMap;
 use crate::line_use::{self, LineUse};
 use crate::load_levels::{self, LoadSite};
+use crate::long_products::{self, LongProduct};
 use crate::operand_values::{self, OperandValues};
 use crate::overwritten_buffers::{self, OverwrittenBuffer};
 use crate::piecewise_calls::{self, PiecewiseCall};
@@ -70,6 +72,12 @@ pub struct Observations {
     /// Calls that hand on memory in consecutive pieces.
     #[serde(default)]
     pub piecewise_calls: Vec<PiecewiseCall>,
+    /// Calls that go through the memory that they read.
+    #[serde(default)]
+    pub advancing_calls: Vec<AdvancingCall>,
+    /// Words of long numbers that are multiplied by a small factor.
+    #[serde(default)]
+    pub long_products: Vec<LongProduct>,
     /// Buffers that are filled and overwritten unread.
     pub overwritten_buffers: Vec<OverwrittenBuffer>,
     /// Copies of copies.
@@ -250,6 +258,8 @@ pub fn observe(
         argument_values: argument_values::argument_values(bursts),
         call_lengths: call_lengths::call_lengths(bursts),
         piecewise_calls: piecewise_calls::piecewise_calls(bursts),
+        advancing_calls: advancing_calls::advancing_calls(bursts),
+        long_products: long_products::long_products(bursts),
         overwritten_buffers: overwritten_buffers::overwritten_buffers(bursts, code),
         repeated_copies: repeated_copies::repeated_copies(bursts, code),
         data: data_places::data_places(bursts, &watched.spaces, code),
