@@ -84,6 +84,8 @@ pub enum Fix {
     },
     /// Use a sort that is compiled for the element's type.
     SpecialisedSort,
+    /// Test whether elements are in order before they are sorted, or remember that they are.
+    TestOrder,
     /// Use a thread-local variable.
     ThreadLocalVariable,
     /// Find the end of a run, then copy it at once.
@@ -92,6 +94,13 @@ pub enum Fix {
     SeveralDigits {
         /// What it is divided by now.
         divisor: u64,
+        /// Digits whose power of it fits into a word.
+        digits: u32,
+    },
+    /// Multiply a long number for several digits at once.
+    SeveralDigitsAtOnce {
+        /// What it is multiplied by now.
+        factor: u64,
         /// Digits whose power of it fits into a word.
         digits: u32,
     },

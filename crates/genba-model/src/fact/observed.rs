@@ -51,6 +51,45 @@ pub enum ObservedFact {
         /// Different ones in one burst, on average.
         distinct: f64,
     },
+    /// Words that are those stored before, times a small factor plus the carry.
+    LongProduct {
+        /// The factor.
+        factor: u64,
+        /// Bits of a word.
+        word_bits: u32,
+        /// Share of the stores.
+        share: Estimate,
+        /// Digits whose power of the factor fits into a word.
+        digits: u32,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Calls that go on in memory behind the one before.
+    AdvancingCalls {
+        /// The function.
+        function: String,
+        /// Calls.
+        calls: u64,
+        /// Share of them.
+        share: Estimate,
+        /// Bytes by which they go on, on average.
+        bytes: f64,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Comparisons of a sort that go the way of the one before.
+    OrderedSort {
+        /// The sort.
+        function: String,
+        /// Its calls from elsewhere.
+        sorts: u64,
+        /// Executions of the branch on a comparison.
+        comparisons: u64,
+        /// Share of them.
+        share: Estimate,
+        /// Bursts.
+        bursts: u32,
+    },
     /// Stores that are overwritten before they are read.
     DeadStores {
         /// Executions.

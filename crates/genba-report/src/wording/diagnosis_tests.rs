@@ -63,6 +63,7 @@ fn every_fix_has_a_sentence() {
         Fix::DefineInHeader { function: f() },
         Fix::TestTarget { function: f() },
         Fix::SpecialisedSort,
+        Fix::TestOrder,
         Fix::ThreadLocalVariable,
         Fix::CopyRuns,
         Fix::HandOnRuns,
@@ -70,6 +71,10 @@ fn every_fix_has_a_sentence() {
         Fix::SeveralDigits {
             divisor: 10,
             digits: 9,
+        },
+        Fix::SeveralDigitsAtOnce {
+            factor: 10,
+            digits: 19,
         },
         Fix::ReserveOnce,
         Fix::WideCompare,

@@ -58,6 +58,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "qsort(keys, n, sizeof *keys, compare);",
             "std::sort(keys, keys + n, [](key a, key b) { return a < b; });",
         ),
+        Fix::TestOrder => (
+            "std::sort(begin, end, less);",
+            "if (!std::is_sorted(begin, end, less))\n    std::sort(begin, end, less);",
+        ),
         Fix::ThreadLocalVariable => (
             "struct context *c = pthread_getspecific(key);",
             "static _Thread_local struct context *current;\nstruct context *c = current;",
@@ -67,7 +71,7 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "size_t n = strcspn(in, \"{\");\nmemcpy(out, in, n);\nin += n; out += n;",
         ),
         // The sentence has the figures at hand.
-        Fix::SeveralDigits { .. } => return None,
+        Fix::SeveralDigits { .. } | Fix::SeveralDigitsAtOnce { .. } => return None,
         Fix::CountTrailingZeros => (
             "while ((v & 1) == 0)\n    v >>= 1;",
             "v >>= __builtin_ctzll(v);",

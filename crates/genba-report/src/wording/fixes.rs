@@ -92,6 +92,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
              macro or `static inline` sort in C, a radix sort for integer keys. The library calls \
              the comparator through a pointer and moves elements of a size unknown to it."
         }
+        Fix::TestOrder => {
+            "Remember that the elements are in order where they are made or appended, or test it in one \
+             pass before they are sorted (std::is_sorted, is_sorted in Rust; n - 1 comparisons); or use a \
+             sort that finds ordered runs (timsort)."
+        }
         Fix::ThreadLocalVariable => {
             "Keep a pointer to the thread's data in a `_Thread_local` (`thread_local`) variable of \
              the program (in libraries that are not loaded by dlopen: -ftls-model=initial-exec), or \
@@ -106,6 +111,12 @@ pub(super) fn sentence(fix: &Fix) -> String {
                 "Divide by {divisor}^{digits} instead of {divisor}: the remainder of one pass has \
                  {digits} digits, which are taken out of it in a register. The number is then gone \
                  through {digits} times less often."
+            );
+        }
+        Fix::SeveralDigitsAtOnce { factor, digits } => {
+            return format!(
+                "Collect {digits} digits in a register first, then multiply the number by \
+                 {factor}^{digits} and add them: it is gone through {digits} times less often."
             );
         }
         Fix::CountTrailingZeros => {

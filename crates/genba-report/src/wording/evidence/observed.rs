@@ -29,6 +29,42 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*runs),
             range(share)
         ),
+        ObservedFact::LongProduct {
+            factor,
+            word_bits,
+            share,
+            digits,
+            bursts,
+        } => format!(
+            "{} of the {word_bits}-bit words are the word that was there times {factor}, with the \
+             carry of the one before ({bursts} bursts); a word has room for {factor}^{digits}",
+            range(share)
+        ),
+        ObservedFact::AdvancingCalls {
+            function,
+            calls,
+            share,
+            bytes,
+            bursts,
+        } => format!(
+            "`{function}` is called {} times here; {} go on behind the call before, {bytes:.1} bytes on \
+             average ({bursts} bursts)",
+            count(*calls),
+            range(share)
+        ),
+        ObservedFact::OrderedSort {
+            function,
+            sorts,
+            comparisons,
+            share,
+            bursts,
+        } => format!(
+            "`{function}` sorts {} times with {} comparisons; {} of them go the way of the one before \
+             ({bursts} bursts): what it sorts is in order, in reverse order, or equal",
+            count(*sorts),
+            count(*comparisons),
+            range(share)
+        ),
         ObservedFact::RepeatedSearches {
             searches,
             iterations,

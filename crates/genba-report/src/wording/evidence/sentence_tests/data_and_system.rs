@@ -245,6 +245,27 @@ fn facts_about_what_bursts_recorded() {
             distinct: 24.0,
             bursts: 30,
         },
+        ObservedFact::LongProduct {
+            factor: 10,
+            word_bits: 64,
+            share,
+            digits: 19,
+            bursts: 30,
+        },
+        ObservedFact::AdvancingCalls {
+            function: s("find_raw"),
+            calls: 72_000_000,
+            share,
+            bytes: 4.0,
+            bursts: 30,
+        },
+        ObservedFact::OrderedSort {
+            function: s("sort"),
+            sorts: 60,
+            comparisons: 431_000_000,
+            share,
+            bursts: 30,
+        },
         ObservedFact::RepeatedSearches {
             searches: 40_000_000,
             iterations: 7.9,
