@@ -5,17 +5,19 @@
 //! exclusive or, into which each iteration feeds something new. Generators, which read nothing, and
 //! state machines, whose steps cannot be split, are not reported. Or a long division of a number of
 //! many words by a small constant, inside of another loop ([`crate::patterns::word_division`]): digits
-//! taken one at a time.
+//! taken one at a time. Likewise, observed, a number of many words that is multiplied by a small factor
+//! again and again ([`genba_observe::LongProduct`]): digits added one at a time.
 //!
 //! **Confirmation.** Several steps at once: `h·f⁴ + a·f³ + b·f² + c·f + d`; eight tables; several
-//! streams in parallel; a power of the divisor for several digits.
+//! streams in parallel; a power of the divisor or factor for several digits.
 //!
 //! **Gain.** The loop is modelled with the chain split and the loop unrolled as often.
 //!
 //! **Source.** M. Kounavis, F. Berry, "Novel Table Lookup-Based Algorithms for High-Performance CRC
 //! Generation", 2008 (slicing by 8); A. Fog, section 9.5, on dependency chains.
 
-use genba_model::{Cause, DivisionFact, Estimate, Fix, LoopFact, Reduction};
+use genba_model::{Cause, DivisionFact, Estimate, Fix, LoopFact, ObservedFact, Reduction};
+use genba_observe::LongProduct;
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
@@ -23,12 +25,14 @@ use crate::constants::counts::{
     MIN_WORDS_OF_LONG_NUMBER,
 };
 use crate::constants::gains::{CYCLES_OF_DIGIT, MAX_RESIDUAL};
+use crate::constants::observations::{MIN_REPEATED, MIN_REPEATED_AMONG_FEW};
 use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Origin, Value};
-use crate::patterns::hot_loops::hot_loops;
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::latency_chain::{Chained, candidate, chained};
-use crate::patterns::word_division::word_division;
+use crate::patterns::observed_sites::{ObservedSites, is_enough};
+use crate::patterns::word_division::{digits_of, word_division};
 
 /// Finds hot loops bound by a chain of integer multiplications, `crc32` instructions or table
 /// look-ups over data.
@@ -48,6 +52,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     suited
         .map(|one| candidate(Cause::IntegerLatencyChain, one))
         .chain(divisions_by_digit(input))
+        .chain(products_by_digit(input))
         .collect()
 }
 
@@ -69,32 +74,86 @@ fn divisions_by_digit(input: &AnalysisInput) -> Vec<Candidate> {
         };
         let mut found = Candidate::new(Cause::IntegerLatencyChain, Some(one.function), site, fix);
         found.affected.clone_from(&pass.members);
-        let digits = f64::from(division.digits);
-        let fewer = 1.0 / digits;
-        let apart = CYCLES_OF_DIGIT / (one.trips? * one.cycles.value);
-        found.residual_fraction = Estimate {
-            value: (fewer + apart).min(MAX_RESIDUAL),
-            low: fewer,
-            high: (2.0 * (fewer + apart)).min(MAX_RESIDUAL),
-        };
+        found.residual_fraction = with_digits_at_once(one, division.digits)?;
         found.executions = Some(one.cost.iterations);
         found.cycles = Some(one.cycles);
-        Some(
-            found
-                .fact(LoopFact::Time {
-                    share: Some(one.share),
-                    iterations: one.cost.iterations,
-                    cycles: one.cycles.value,
-                    trip_count: one.trips,
-                })
-                .fact(DivisionFact::WordByWord {
-                    divisor: division.divisor,
-                    word_bits: division.word_bits,
-                    digits: division.digits,
-                }),
-        )
+        Some(found.fact(loop_time(one)).fact(DivisionFact::WordByWord {
+            divisor: division.divisor,
+            word_bits: division.word_bits,
+            digits: division.digits,
+        }))
     })
     .collect()
+}
+
+/// Numbers of many words that are multiplied by a small factor for each digit.
+fn products_by_digit(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(sites) = ObservedSites::of(input) else {
+        return Vec::new();
+    };
+    let loops = hot_loops(input, MIN_SHARE_OF_CHAIN_LOOP);
+    let products = sites.observed.long_products.iter();
+    products
+        .filter_map(|product| {
+            let (function, at) = sites.users_site(product.at)?;
+            let one =
+                (loops.iter()).find(|one| one.function == function && one.members.contains(&at))?;
+            product_by_digit(one, at, product)
+        })
+        .collect()
+}
+
+fn product_by_digit(one: &HotLoop<'_>, at: usize, product: &LongProduct) -> Option<Candidate> {
+    let word_bits = 8 * u32::from(product.word_bytes);
+    let digits = digits_of(product.factor, word_bits);
+    // The next factor for the same number, not one for each of many numbers.
+    let again = product.again >= MIN_REPEATED;
+    let fits = is_enough(&product.seen) && product.seen.share.low >= MIN_REPEATED_AMONG_FEW;
+    let long = one.cost.entries? >= MIN_SEARCHES && one.trips? >= MIN_WORDS_OF_LONG_NUMBER;
+    if digits < 2 || !again || !fits || !long {
+        return None;
+    }
+    let fix = Fix::SeveralDigitsAtOnce {
+        factor: product.factor,
+        digits,
+    };
+    let mut found = Candidate::new(
+        Cause::IntegerLatencyChain,
+        Some(one.function),
+        vec![at],
+        fix,
+    );
+    found.affected.clone_from(&one.members);
+    found.residual_fraction = with_digits_at_once(one, digits)?;
+    found.executions = Some(one.cost.iterations);
+    found.cycles = Some(one.cycles);
+    Some(found.fact(loop_time(one)).fact(ObservedFact::LongProduct {
+        factor: product.factor,
+        word_bits,
+        share: product.seen.share,
+        digits,
+        bursts: product.seen.bursts,
+    }))
+}
+
+/// What stays of a pass over a number for each digit where it is made for so many at once.
+fn with_digits_at_once(one: &HotLoop<'_>, digits: u32) -> Option<Estimate> {
+    let fewer = 1.0 / f64::from(digits);
+    let apart = CYCLES_OF_DIGIT / (one.trips? * one.cycles.value);
+    Some(Estimate {
+        value: (fewer + apart).min(MAX_RESIDUAL),
+        low: fewer,
+        high: (2.0 * (fewer + apart)).min(MAX_RESIDUAL),
+    })
+}
+
+fn loop_time(one: &HotLoop<'_>) -> LoopFact {
+    LoopFact::Time {
+        share: Some(one.share),
+        iterations: one.cost.iterations,
+        cycles: one.cycles.value,
+        trip_count: one.trips,
+    }
 }
 
 /// Whether an iteration looks up several tables side by side already: of the bytewise loop, however

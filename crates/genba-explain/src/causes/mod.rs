@@ -28,6 +28,7 @@ pub(crate) mod memory_bound_copy;
 pub(crate) mod missed_vectorisation;
 pub(crate) mod needless_atomic;
 pub(crate) mod no_symbols;
+mod ordered_sorts;
 pub(crate) mod pointer_chase;
 pub(crate) mod quadratic;
 pub(crate) mod realloc_growth;

@@ -5,7 +5,7 @@
 //! function changes no memory of others, makes no system call, and has enough work for a kept
 //! result to be cheaper. Of calls within repeated calls the outer ones are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
-//! that ([`computes_from_loads`]).
+//! that ([`computes_from_loads`]). And sorts of what is in order already ([`super::ordered_sorts`]).
 //!
 //! **Confirmation.** The result kept.
 //!
@@ -21,6 +21,7 @@ use genba_observe::{RedundantCall, RepeatedLoop, Seen};
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
+use crate::causes::ordered_sorts::ordered_sorts;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS,
@@ -48,6 +49,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         })
         .collect();
     found.extend(repeated_loops(input));
+    found.extend(ordered_sorts(input));
     found
 }
 

@@ -27,6 +27,28 @@ pub(crate) const MIN_INSTRUCTIONS_TO_KEEP_RESULT: f64 = 40.0;
 /// Share of the calls that may change memory of others. Chosen: what is allocated or counted once.
 pub(crate) const MAX_CALLS_WITH_EFFECTS: f64 = 0.02;
 
+/// Share of a search's calls that go on behind the one before, lower end of the interval. Chosen: a
+/// scan of a few finds has one that does not.
+pub(crate) const MIN_ADVANCING: f64 = 0.8;
+
+/// Share of the executions of a sort's comparisons that go the way of the one before. Chosen: elements
+/// without order come to about a half, a few runs of ordered ones to nearly all.
+pub(crate) const MIN_ORDERED: f64 = 0.95;
+
+/// Lower end of its interval. Chosen.
+pub(crate) const MIN_ORDERED_LOW: f64 = 0.9;
+
+/// Part of the executions of a sort's most frequent branch below which a branch does not matter.
+/// Chosen.
+pub(crate) const SELDOM_BRANCH: f64 = 0.05;
+
+/// Calls of a sort by itself for each one from elsewhere from which its levels are many. Chosen.
+pub(crate) const MIN_CALLS_OF_SORT: f64 = 8.0;
+
+/// Levels of a sort that its calls do not show: likely, most. Usual sorts leave 8 to 32 elements to an
+/// insertion sort, and take one half in a loop.
+pub(crate) const LEVELS_WITHOUT_CALLS: [f64; 2] = [2.0, 5.0];
+
 /// Share of all time in repeated work, copies, fills, checks. Chosen: above the smallest minimum
 /// gain, since none of it goes altogether.
 pub(crate) const MIN_SHARE_OF_REPEATED_WORK: f64 = 0.03;

@@ -334,7 +334,7 @@ pub(crate) fn sources(function: &FunctionInput, index: u32, roots: &[Value]) -> 
 }
 
 /// The same through the instructions that `follows` names only.
-fn sources_where(
+pub(crate) fn sources_where(
     function: &FunctionInput,
     index: u32,
     roots: &[Value],

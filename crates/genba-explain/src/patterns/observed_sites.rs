@@ -154,6 +154,11 @@ fn calls_of(function: &FunctionInput) -> u64 {
     function.calls.unwrap_or(0)
 }
 
+/// Share of all time in a function with all that it calls.
+pub(crate) fn share_with_callees(input: &AnalysisInput, index: usize) -> f64 {
+    inclusive(input, index, MAX_DEPTH_OF_CALLEES).min(1.0)
+}
+
 /// Share of all time that the calls of one site take, with all that they call.
 pub(crate) fn share_of_target(input: &AnalysisInput, caller: usize, target: &CallTarget) -> f64 {
     share_of_call(input, target, caller, MAX_DEPTH_OF_CALLEES).min(1.0)

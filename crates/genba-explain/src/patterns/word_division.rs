@@ -87,7 +87,7 @@ fn divisor_of(reciprocal: u64, shift: u32) -> Option<u64> {
 }
 
 /// Digits to a base that fit into a word together.
-fn digits_of(base: u64, word_bits: u32) -> u32 {
+pub(crate) fn digits_of(base: u64, word_bits: u32) -> u32 {
     let room = 1u128 << word_bits.min(u64::BITS);
     let mut power = u128::from(base);
     let mut digits = 0;

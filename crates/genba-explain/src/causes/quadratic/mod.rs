@@ -4,7 +4,7 @@
 //! - an inner loop that searches a sequence for one equal element from its first one, hundreds of
 //!   elements for each item;
 //! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
-//!   times the input and the memory of the program (`rescan`);
+//!   times the input and the memory of the program (`rescan`), itself or by calls (`rescan_by_calls`);
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
 //! - `strcat` to a string that has grown long, for each piece.
@@ -17,6 +17,7 @@
 //! Complexity", FSE 2007.
 
 mod rescan;
+mod rescan_by_calls;
 mod search;
 mod search_by_call;
 mod shift;
@@ -32,6 +33,7 @@ use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::hot_loops;
 use rescan::rescan;
+use rescan_by_calls::rescans_by_calls;
 use search::search;
 use search_by_call::search_by_call;
 use shift::{onto_itself, shifts};
@@ -43,6 +45,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = hot_loops(input, MIN_SHARE_OF_QUADRATIC_LOOP);
     let of_loop = |one| search(input, one).or_else(|| rescan(input, one));
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
+    found.extend(rescans_by_calls(input));
     found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));
     if found.is_empty() {
         found.extend(shifts(input));

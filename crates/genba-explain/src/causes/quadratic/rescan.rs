@@ -33,49 +33,70 @@ pub(crate) fn rescan(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candi
 fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.input;
     let entries = found.cost.entries?;
-    let files = input.program.input_bytes? as f64;
-    let memory = input.program.max_rss_bytes?;
     let blocks = function.flow.loop_blocks(found.index).len();
     if !function.own || entries < MIN_SEARCHES || blocks > MAX_BLOCKS_OF_SCAN || found.has_opaque()
     {
         return None;
     }
-    let (at, all) = scanned(found)?;
-    let each = all / entries as f64;
-    // What is scanned was read from the files or made in memory.
-    let distinct = files.max(memory);
-    let passes = all / distinct;
-    if each < MIN_BYTES_PER_LONG_SCAN || passes < MIN_PASSES_OVER_ALL_MEMORY {
-        return None;
-    }
-    let mut one = Candidate::new(
-        Cause::Quadratic,
-        Some(found.function),
-        vec![at],
-        Fix::ScanOnce,
-    );
-    one.affected = found.members.clone();
-    // Every byte once is left, at most as many as there is memory.
-    let left = (1.0 / passes).min(MAX_RESIDUAL_OF_ONE_SCAN);
-    one.residual_fraction = Estimate {
-        value: left,
-        low: left.min((each / all).min(1.0)),
-        high: MAX_RESIDUAL_OF_ONE_SCAN,
+    let (at, bytes) = scanned(found)?;
+    let scan = Scan {
+        function: found.function,
+        at,
+        entries,
+        bytes,
     };
+    let mut one = scan.candidate(input)?;
+    one.affected.clone_from(&found.members);
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(found.cycles);
-    one.confirmation = Confirmation::InputSweep;
-    Some(
-        one.fact(QuadraticFact::Scans {
-            scans: entries,
-            bytes: each,
-        })
-        .fact(QuadraticFact::ScannedAgain {
-            bytes: all,
-            input_bytes: input.program.input_bytes?,
-            memory_bytes: memory,
-        }),
-    )
+    Some(one)
+}
+
+/// Scans from one place.
+pub(super) struct Scan {
+    /// Index of the function in [`AnalysisInput::functions`].
+    pub(super) function: usize,
+    /// The instruction that reads, or calls who reads.
+    pub(super) at: usize,
+    /// How many scans.
+    pub(super) entries: u64,
+    /// Bytes that all of them pass.
+    pub(super) bytes: f64,
+}
+
+impl Scan {
+    /// A candidate, if scans are long and together pass many times what there is.
+    pub(super) fn candidate(&self, input: &AnalysisInput) -> Option<Candidate> {
+        let files = input.program.input_bytes? as f64;
+        let memory = input.program.max_rss_bytes?;
+        let each = self.bytes / self.entries as f64;
+        // What is scanned was read from the files or made in memory.
+        let passes = self.bytes / files.max(memory);
+        if each < MIN_BYTES_PER_LONG_SCAN || passes < MIN_PASSES_OVER_ALL_MEMORY {
+            return None;
+        }
+        let site = vec![self.at];
+        let mut one = Candidate::new(Cause::Quadratic, Some(self.function), site, Fix::ScanOnce);
+        // Every byte once is left, at most as many as there is memory.
+        let left = (1.0 / passes).min(MAX_RESIDUAL_OF_ONE_SCAN);
+        one.residual_fraction = Estimate {
+            value: left,
+            low: left.min((each / self.bytes).min(1.0)),
+            high: MAX_RESIDUAL_OF_ONE_SCAN,
+        };
+        one.confirmation = Confirmation::InputSweep;
+        Some(
+            one.fact(QuadraticFact::Scans {
+                scans: self.entries,
+                bytes: each,
+            })
+            .fact(QuadraticFact::ScannedAgain {
+                bytes: self.bytes,
+                input_bytes: input.program.input_bytes?,
+                memory_bytes: memory,
+            }),
+        )
+    }
 }
 
 /// The most frequent load that goes through memory with small steps, and the bytes that these pass in

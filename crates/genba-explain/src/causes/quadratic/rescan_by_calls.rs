@@ -1,0 +1,200 @@
+//! The same bytes scanned again and again from other starts, by calls of a search.
+//!
+//! **Signature.** A loop that does nothing but look for where to stop: it calls a function that only
+//! reads, observed a little further in memory each time ([`genba_observe::AdvancingCall`]), stores
+//! nothing, and carries nothing from iteration to iteration but where the search goes on. The steps
+//! that bursts saw times the counted calls are the bytes that it passes: many for each entry, and in
+//! all many times what the command's input and the program's memory have together.
+//!
+//! **Near misses.** As of the loops that load themselves ([`super::rescan`]): lines and tokens (short),
+//! sums and counts over what is found, input through a small buffer. A callee that stores is a parser.
+
+use genba_code::{Flow, MemoryAccess, STACK_POINTER};
+use genba_model::ObservedFact;
+use genba_observe::AdvancingCall;
+
+use super::rescan::Scan;
+use crate::candidate::Candidate;
+use crate::constants::counts::MIN_SEARCHES;
+use crate::constants::observations::{MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MIN_ADVANCING};
+use crate::constants::registers::{RDI, RDX, RSI};
+use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
+use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::values::Value;
+use crate::patterns::calls::index_of;
+use crate::patterns::invariance::value_at;
+use crate::patterns::load_stalls::sources_where;
+use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
+use crate::patterns::positions::{Course, Handed, carried};
+
+/// Loops that search the same bytes from many starts by calls.
+pub(crate) fn rescans_by_calls(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(sites) = ObservedSites::of(input) else {
+        return Vec::new();
+    };
+    let calls = sites.observed.advancing_calls.iter();
+    calls.filter_map(|call| by_call(&sites, call)).collect()
+}
+
+fn by_call(sites: &ObservedSites<'_>, seen: &AdvancingCall) -> Option<Candidate> {
+    let input = sites.input;
+    // Of a scan each call but the first goes on behind the one before.
+    if !is_enough(&seen.seen) || seen.seen.share.low < MIN_ADVANCING {
+        return None;
+    }
+    let (number, at) = sites.users_site(seen.at)?;
+    let function = &input.functions[number];
+    let target = sites.target((number, at), seen.target)?;
+    if !only_reads(input, target, MAX_DEPTH_OF_CALLEES) {
+        return None;
+    }
+    let argument = *[RDI, RSI, RDX].get(usize::from(seen.argument))?;
+    let index = function.flow.loop_of_instruction(at)?;
+    let cost = function.loops.get(index as usize)?.as_ref()?;
+    let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
+    if !only_looks(function, index, at, value_at(function, at, argument)?) {
+        return None;
+    }
+    let members = function.loop_instructions(index);
+    let share = (function.heat_of(members.iter().copied())
+        + share_of_target(input, number, target))
+    .min(1.0);
+    if share < MIN_SHARE_OF_QUADRATIC_LOOP {
+        return None;
+    }
+    let scan = Scan {
+        function: number,
+        at,
+        entries,
+        bytes: seen.bytes_per_call * seen.seen.share.value * target.count as f64,
+    };
+    let mut one = scan.candidate(input)?;
+    one.affected = members;
+    one.share = Some(share);
+    one.executions = Some(target.count);
+    Some(one.fact(ObservedFact::AdvancingCalls {
+        function: target.function.clone(),
+        calls: target.count,
+        share: seen.seen.share,
+        bytes: seen.bytes_per_call,
+        bursts: seen.seen.bursts,
+    }))
+}
+
+/// Whether a function, with all that it calls, stores in its own frame at most.
+fn only_reads(input: &AnalysisInput, target: &CallTarget, depth: u32) -> bool {
+    if is_library_search(&target.function) {
+        return true;
+    }
+    let Some(callee) = index_of(input, &target.function, &target.module) else {
+        return false;
+    };
+    let callee = &input.functions[callee];
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    if !callee.counted || callee.counts.len() != callee.code.len() {
+        return false;
+    }
+    let stores = |at: usize| {
+        let memory = &callee.data[at].memory;
+        callee.counts[at] > 0 && memory.iter().any(is_store_outside)
+    };
+    // A call that hardly ever happens is not what the scan is.
+    let calls = callee.calls.unwrap_or(0).max(target.count) as f64;
+    let mut callees = callee.call_sites.iter().flat_map(|site| &site.targets);
+    !(0..callee.code.len()).any(stores)
+        && callees.all(|one| {
+            (one.count as f64) < MAX_CALLS_WITH_EFFECTS * calls || only_reads(input, one, depth)
+        })
+}
+
+/// Whether an access stores elsewhere than in the function's own frame.
+fn is_store_outside(access: &MemoryAccess) -> bool {
+    access.writes && !access.stack && access.base != Some(STACK_POINTER)
+}
+
+/// Functions of C's library that look for something in memory.
+fn is_library_search(name: &str) -> bool {
+    let bare = name.trim_start_matches('_');
+    // Variants for processors: `memchr_avx2`.
+    let bare = bare.split(['_', '@']).next().unwrap_or_default();
+    matches!(
+        bare,
+        "memchr"
+            | "memrchr"
+            | "rawmemchr"
+            | "strchr"
+            | "strchrnul"
+            | "strrchr"
+            | "strstr"
+            | "memmem"
+            | "strlen"
+            | "strnlen"
+            | "strcspn"
+            | "strspn"
+            | "strpbrk"
+            | "strcasestr"
+    )
+}
+
+/// Whether a loop stores nothing, calls nothing else, and hands on nothing but values of which the
+/// place is made where the search goes on.
+fn only_looks(function: &FunctionInput, index: u32, call: usize, place: Value) -> bool {
+    let body = function.flow.loop_blocks(index);
+    if body.len() > MAX_BLOCKS_OF_SCAN {
+        return false;
+    }
+    let members = function.loop_instructions(index);
+    let executed = || {
+        members
+            .iter()
+            .copied()
+            .filter(|&at| function.counts[at] > 0)
+    };
+    let stops = |at: usize| {
+        matches!(
+            function.code[at].flow,
+            Flow::CondJump(_) | Flow::IndirectJump
+        )
+    };
+    let works = |at: usize| {
+        let data = &function.data[at];
+        let stores = data.memory.iter().any(is_store_outside);
+        at != call && (stores || data.opaque.is_some())
+    };
+    if executed().any(works) || !executed().any(stops) {
+        return false;
+    }
+    // What the call takes is followed from its arguments, not through it: it may change registers.
+    let mut roots = vec![place];
+    roots.extend(
+        [RDI, RSI, RDX]
+            .iter()
+            .filter_map(|&one| value_at(function, call, one)),
+    );
+    let of_place = sources_where(function, index, &roots, &|at| at != call);
+    let is_used = |number: u32| {
+        executed().filter(|&at| at != call).any(|at| {
+            let reads = function.values.reads(at).iter();
+            reads.into_iter().any(|one| one.1.number == number)
+        })
+    };
+    carried(function, body).into_values().all(|value| {
+        if !is_used(value.number) || of_place.iter().any(|one| one.number == value.number) {
+            return true;
+        }
+        let handed = Handed::of(function, body, value);
+        match handed.course(u64::MAX) {
+            Course::Advances(_) => false,
+            Course::Kept => handed.made.is_empty(),
+            Course::New => {
+                let made_of = sources_where(function, index, &handed.made, &|at| at != call);
+                let itself = made_of.iter().any(|one| one.number == value.number);
+                made_of.len() < MAX_VALUES_FOLLOWED && !itself
+            }
+            Course::Other => false,
+        }
+    })
+}

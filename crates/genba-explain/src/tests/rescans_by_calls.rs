@@ -1,0 +1,124 @@
+//! The same bytes scanned from many starts by calls of a search, and near misses.
+
+use genba_model::{Fact, QuadraticFact};
+use genba_observe::AdvancingCall;
+use iced_x86::code_asm::*;
+
+use crate::candidate::Candidate;
+use crate::causes::quadratic;
+use crate::input::analysis_input::FunctionInput;
+use crate::tests::observed_repetition::{observations, point, seen};
+use crate::tests::synthetic::{call, function, has_fact, program};
+
+const SCANS: u64 = 12_000;
+const FINDS: u64 = 6_000;
+
+/// What the loop does with a find beside going on behind it.
+#[derive(Clone, Copy, PartialEq)]
+enum Beside {
+    Nothing,
+    Counts,
+    Stores,
+}
+
+/// `while ((p = search(p, end))) { if (*++p == '>') break; }`
+fn scanner(finds: u64, beside: Beside) -> FunctionInput {
+    let all = SCANS * finds;
+    let mut one = function(
+        "scan",
+        |a| {
+            let (mut head, mut callee) = (a.create_label(), a.create_label());
+            a.xor(r13d, r13d)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbx)?;
+            a.mov(rsi, r12)?;
+            a.call(callee)?;
+            a.lea(rbx, qword_ptr(rax + 1))?;
+            match beside {
+                Beside::Nothing => a.nop()?,
+                Beside::Counts => a.inc(r13)?,
+                Beside::Stores => a.mov(qword_ptr(r14), rbx)?,
+            }
+            a.cmp(byte_ptr(rax + 1), 62)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[SCANS, all, all, all, all, all, all, all, SCANS],
+        &[0.0, 0.05, 0.05, 0.1, 0.05, 0.05, 0.1, 0.05, 0.0],
+        &[(7, all - SCANS)],
+    );
+    one.call_sites.push(call(3, "search", all, 20.0));
+    "/bin/other".clone_into(&mut one.call_sites[0].targets[0].module);
+    one
+}
+
+/// A search, or a parser, which stores.
+fn callee(stores: bool) -> FunctionInput {
+    let all = SCANS * FINDS;
+    let mut one = function(
+        "search",
+        |a| {
+            match stores {
+                false => a.vmovdqu(ymm0, ymmword_ptr(rdi))?,
+                true => a.mov(byte_ptr(rsi), al)?,
+            }
+            a.ret()
+        },
+        &[all, all],
+        &[0.4, 0.1],
+        &[],
+    );
+    "/bin/other".clone_into(&mut one.module);
+    one.calls = Some(all);
+    one
+}
+
+/// What is found of such a loop with these bytes from find to find, in a program of 3 MB.
+fn found(scanner: FunctionInput, stores: bool, bytes_per_call: f64, share: f64) -> Vec<Candidate> {
+    let mut input = program(vec![scanner, callee(stores)]);
+    input.program.input_bytes = Some(48_000);
+    input.program.max_rss_bytes = Some(3e6);
+    let mut all = observations();
+    all.modules.push("/bin/other".to_owned());
+    all.advancing_calls.push(AdvancingCall {
+        at: point(&input, 0, 3),
+        target: genba_model::CodePoint {
+            module: 2,
+            address: 0x1000,
+        },
+        argument: 0,
+        seen: seen(share),
+        bytes_per_call,
+    });
+    input.observed = Some(all);
+    quadratic::detect(&input)
+}
+
+#[test]
+fn calls_that_search_more_than_there_is_are_quadratic() {
+    let found = found(scanner(FINDS, Beside::Nothing), false, 4.0, 0.99);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [3]);
+    assert!(found[0].share.is_some_and(|share| share > 0.9));
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Quadratic(QuadraticFact::Scans { scans: SCANS, bytes }) if (20_000.0..25_000.0).contains(bytes)
+    )));
+}
+
+#[test]
+fn lines_counts_and_parsers_are_not_scanned_again() {
+    let one = |finds, beside| found(scanner(finds, beside), false, 4.0, 0.99);
+    assert!(one(10, Beside::Nothing).is_empty(), "a line");
+    assert!(one(FINDS, Beside::Counts).is_empty(), "finds are counted");
+    assert!(one(FINDS, Beside::Stores).is_empty(), "finds are kept");
+    let parser = found(scanner(FINDS, Beside::Nothing), true, 4.0, 0.99);
+    assert!(parser.is_empty(), "the callee stores");
+}
+
+#[test]
+fn calls_at_places_without_order_are_not_a_scan() {
+    let found = found(scanner(FINDS, Beside::Nothing), false, 4.0, 0.6);
+    assert!(found.is_empty());
+}
