@@ -458,3 +458,32 @@ fn store_forward_stall_is_found_for_partial_overlap_only() {
     assert_eq!(count(&store_forward_stall::detect(&halves(false))), 0);
     assert_eq!(count(&cache_miss::detect(&halves(true))), 0);
 }
+
+/// `while (has(seen, e = edges[next])) next = e.next;` in elements of 24 bytes.
+fn indexed_list(cycles: f64) -> FunctionInput {
+    let times = (ALL / cycles) as u64;
+    let entries = times / 200;
+    function(
+        "walk",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.mov(edx, r15d)?;
+            a.lea(rdx, qword_ptr(rdx + rdx * 2))?;
+            a.mov(r15d, dword_ptr(rbx + rdx * 8 + 8))?;
+            a.cmp(r15, r14)?;
+            a.jb(head)?;
+            a.ret()
+        },
+        &[entries, times, times, times, times, times, entries],
+        &[0.0, 0.0, 0.0, 0.9, 0.1, 0.0, 0.0],
+        &[(5, times - entries)],
+    )
+}
+
+#[test]
+fn link_that_is_an_index_of_large_elements_is_a_pointer_chase() {
+    let found = pointer_chase::detect(&program(vec![indexed_list(80.0)]));
+    assert_eq!(count(&found), 1);
+}

@@ -155,6 +155,10 @@ fn registers(raw: &Raw, info: &InstructionInfo, flow: &mut DataFlow) {
         }
     }
     flow.data_reads |= idiom::implied_reads(raw);
+    // What `lea` adds up is in no access to memory, and may be what it writes.
+    if raw.mnemonic() == Mnemonic::Lea {
+        flow.data_reads |= bit(raw.memory_base()) | bit(raw.memory_index());
+    }
 }
 
 /// Whether a write to it leaves the rest of the register as it was.

@@ -127,6 +127,10 @@ fn address_registers_are_not_read_as_data() {
     let flow = decode(&[0x48, 0x8d, 0x04, 0xf7]); // lea rax, [rdi+rsi*8]
     assert_eq!((flow.address_reads, flow.data_reads), (0, RDI | RSI));
     assert!(flow.memory.is_empty());
+    let flow = decode(&[0x48, 0x8d, 0x04, 0x70]); // lea rax, [rax+rsi*2]
+    assert_eq!((flow.data_reads, flow.writes), (RAX | RSI, RAX));
+    let flow = decode(&[0x48, 0x8d, 0x04, 0x40]); // lea rax, [rax+rax*2]
+    assert_eq!((flow.data_reads, flow.writes), (RAX, RAX));
     let flow = decode(&[0x48, 0x89, 0x00]); // mov [rax], rax
     assert_eq!(
         (flow.address_reads, flow.data_reads, flow.writes),
