@@ -102,7 +102,8 @@ pub struct Investigation {
     /// Causes with their predicted gains, most profitable first.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// The three places with most time, whether a finding is about them or not.
+    /// The three places with most time, whether a finding is about them or not; where these have less
+    /// than half of it, up to three functions with what they call as well.
     #[serde(default)]
     pub places: Vec<TimePlace>,
     /// Size of the files that the command line names, bytes; `None` where it names none.

@@ -19,6 +19,10 @@ pub enum TimePlaceKind {
     Library,
     /// The kernel; executions are not known.
     Kernel,
+    /// A function with what it calls, where the time is spread over many functions; executions are
+    /// its calls. Its time is in the other places, too, and divided by counted calls as if each call
+    /// of a function took the same time (model).
+    WithCallees,
 }
 
 /// A place with much of the time and what is known of it. It predicts no gain.

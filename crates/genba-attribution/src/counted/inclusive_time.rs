@@ -9,14 +9,73 @@ use super::inclusive::{Edge, Inclusive, Node};
 use super::names::ExecutedFunctions;
 use crate::ResolvedProfile;
 
-/// Share of all time in each executed function and in what it called, in the order of
-/// [`ExecutedFunctions::list`], by the model of [`super::inclusive`] with sampled time in place of
-/// instructions. The kernel's time is nobody's: it has no calls. Empty without counts.
+/// Shares of all time in executed functions and in what they called; functions by their index in
+/// [`ExecutedFunctions::list`].
+pub struct InclusiveTime {
+    model: Inclusive,
+    /// By caller, then callee; those of one pair together.
+    edges: Vec<Edge>,
+    own: Vec<f64>,
+    all: f64,
+}
+
+/// A callee's part of its caller's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CalleeTime {
+    /// The callee.
+    pub callee: u32,
+    /// Share of all time that it takes, with what it calls, for this caller.
+    pub share: f64,
+    /// Counted: calls from this caller, in the counted run.
+    pub calls: u64,
+}
+
+impl InclusiveTime {
+    /// Share of all time in a function and in what it called.
+    #[must_use]
+    pub fn share(&self, function: u32) -> f64 {
+        self.model.total(function) / self.all
+    }
+
+    /// Share of all time in the function itself.
+    #[must_use]
+    pub fn own_share(&self, function: u32) -> f64 {
+        self.own[function as usize] / self.all
+    }
+
+    /// Whether the function is called by what it calls: then its share is that of all functions that
+    /// call one another.
+    #[must_use]
+    pub fn is_recursive(&self, function: u32) -> bool {
+        self.model.cycle(function).is_some()
+    }
+
+    /// What a function calls, most time first.
+    #[must_use]
+    pub fn callees(&self, function: u32) -> Vec<CalleeTime> {
+        let begin = self.edges.partition_point(|one| one.caller < function);
+        let own = self.edges[begin..].iter();
+        let mut found: Vec<CalleeTime> = own
+            .take_while(|one| one.caller == function)
+            .map(|edge| CalleeTime {
+                callee: edge.callee,
+                share: self.model.of_calls(edge) / self.all,
+                calls: edge.calls,
+            })
+            .collect();
+        found.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.callee.cmp(&b.callee)));
+        found
+    }
+}
+
+/// Inclusive time by the model of [`super::inclusive`], with sampled time in place of
+/// instructions. The kernel's time is nobody's: it has no calls. `None` without counts.
 #[must_use]
-pub fn inclusive_shares(resolved: &ResolvedProfile, names: &ExecutedFunctions) -> Vec<f64> {
-    let Some(joined) = &resolved.joined else {
-        return Vec::new();
-    };
+pub fn inclusive_time(
+    resolved: &ResolvedProfile,
+    names: &ExecutedFunctions,
+) -> Option<InclusiveTime> {
+    let joined = resolved.joined.as_ref()?;
     let index = &joined.index;
     let mut own: HashMap<u32, u64> = HashMap::new();
     for (id, hits) in resolved.function_hits() {
@@ -39,17 +98,25 @@ pub fn inclusive_shares(resolved: &ResolvedProfile, names: &ExecutedFunctions) -
             ..node(index, one)
         })
         .collect();
-    let edges: Vec<Edge> = call_sites(index, names)
-        .iter()
-        .map(|site| Edge {
-            caller: site.caller,
-            callee: site.callee,
-            calls: site.count,
-        })
-        .collect();
-    let inclusive = Inclusive::of(&nodes, &edges);
-    let all = (resolved.hits.all.weight as f64).max(1.0);
-    (0..nodes.len() as u32)
-        .map(|id| inclusive.total(id) / all)
-        .collect()
+    let mut edges: Vec<Edge> = Vec::new();
+    let mut sites = call_sites(index, names);
+    sites.sort_unstable_by_key(|site| (site.caller, site.callee));
+    for site in sites {
+        match edges.last_mut() {
+            Some(last) if (last.caller, last.callee) == (site.caller, site.callee) => {
+                last.calls = last.calls.saturating_add(site.count);
+            }
+            _ => edges.push(Edge {
+                caller: site.caller,
+                callee: site.callee,
+                calls: site.count,
+            }),
+        }
+    }
+    Some(InclusiveTime {
+        model: Inclusive::of(&nodes, &edges),
+        edges,
+        own: nodes.iter().map(|node| node.own as f64).collect(),
+        all: (resolved.hits.all.weight as f64).max(1.0),
+    })
 }

@@ -18,6 +18,6 @@ pub use cost::{Clock, JoinOptions, Joined};
 pub use detail::counted_detail;
 pub use document::{PerUnit, counts};
 pub use function_counts::FunctionCounts;
-pub use inclusive_time::inclusive_shares;
+pub use inclusive_time::{CalleeTime, InclusiveTime, inclusive_time};
 pub use index::merged;
 pub use names::{ExecutedFunction, ExecutedFunctions};

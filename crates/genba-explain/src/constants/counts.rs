@@ -293,3 +293,6 @@ pub(crate) const EVICTING_MOVE_BYTES: f64 = 256.0 * 1024.0;
 /// Mean bytes of a clear from which it drives most of a first-level data cache out: half of the
 /// usual 32 KiB.
 pub(crate) const EVICTING_CLEAR_BYTES: f64 = 16.0 * 1024.0;
+
+/// Calls of a function from which it is more than a step of the program that is taken once. Chosen.
+pub(crate) const MIN_CALLS_WITH_CALLEES: u64 = 10;

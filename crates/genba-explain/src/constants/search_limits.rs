@@ -110,3 +110,12 @@ pub(crate) const MAX_BYTES_LOOKED_FOR: usize = 3;
 
 /// Blocks of a loop whose values are followed from iteration to iteration: scanners have dozens.
 pub(crate) const MAX_BLOCKS_OF_SCAN: usize = 512;
+
+/// Functions that are looked at with what they call.
+pub(crate) const MAX_FUNCTIONS_WITH_CALLEES: usize = 32;
+
+/// Callees that are kept of such a function.
+pub(crate) const MAX_CALLEES: usize = 8;
+
+/// Such functions that are shown as places.
+pub(crate) const MAX_PLACES_WITH_CALLEES: usize = 3;

@@ -114,3 +114,15 @@ pub(crate) const MIN_OBSERVED_EXECUTIONS: f64 = 0.9;
 /// Part of a loop's iterations that have no effect from which that is said of the loop. Chosen: an
 /// index of the others is work, too.
 pub(crate) const MIN_PART_OF_IDLE_ITERATIONS: f64 = 0.95;
+
+/// Share of the time of a function with what it calls from which it may be a place. Chosen: what a
+/// place of its own is worth showing for, several times over.
+pub(crate) const MIN_SHARE_WITH_CALLEES: f64 = 0.1;
+
+/// Part of a function's inclusive time up to which it is spread: no one callee has more, nor the
+/// function itself. Chosen.
+pub(crate) const MAX_PART_OF_ONE_CALLEE: f64 = 0.6;
+
+/// Share of the time that the places have among them from which no function is shown with what it
+/// calls: they are the answer. Chosen.
+pub(crate) const ENOUGH_SHARE_OF_PLACES: f64 = 0.5;

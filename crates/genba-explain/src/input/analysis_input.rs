@@ -58,6 +58,8 @@ pub struct Program {
     pub conversions: Vec<Conversion>,
     /// Time in libraries by the user's lines that call them.
     pub library_time: Vec<LibraryTime>,
+    /// The user's functions with the time of what they call.
+    pub with_callees: Vec<FunctionWithCallees>,
     /// Size of the files that the command line names, bytes; `None` where it names none.
     pub input_bytes: Option<u64>,
     /// What runs of their own said.
@@ -77,6 +79,29 @@ pub struct LibraryTime {
     pub calls: Option<u64>,
     /// The user's calls that lead to it, most calls first; empty where that was not counted.
     pub users: Vec<UserCall>,
+}
+
+/// A function of the user's with the time of what it calls, by counted calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FunctionWithCallees {
+    /// Name of the function of the symbol table.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Its first instruction.
+    pub address: u64,
+    /// Where that is in the source.
+    pub place: Place,
+    /// Share of all time in it and in what it calls.
+    pub share: f64,
+    /// Share of all time in itself.
+    pub own_share: f64,
+    /// Counted: its calls.
+    pub calls: u64,
+    /// What it calls, most time first: name, module, share of all time for it, calls by it.
+    pub callees: Vec<(String, String, f64, u64)>,
+    /// The user's calls that lead to it, most calls first.
+    pub callers: Vec<UserCall>,
 }
 
 /// What runs of their own said that were made for a suspicion; empty where there was none.

@@ -12,7 +12,7 @@ use crate::input::from_profile::is_own;
 use crate::input::values::CONSTANT;
 use crate::patterns::invariance::value_at;
 use genba_attribution::ResolvedProfile;
-use genba_attribution::counted::{ExecutedFunctions, inclusive_shares};
+use genba_attribution::counted::{ExecutedFunctions, InclusiveTime};
 use genba_model::CodePoint;
 use genba_profile::reader::ModuleId;
 
@@ -45,11 +45,11 @@ pub(crate) fn conversions(
     resolved: &ResolvedProfile,
     names: &ExecutedFunctions,
     paths: &mut CallPaths<'_>,
+    inclusive: &InclusiveTime,
 ) -> Vec<Conversion> {
     let Some(joined) = &resolved.joined else {
         return Vec::new();
     };
-    let shares = inclusive_shares(resolved, names);
     let mut found = Vec::new();
     for (id, one) in (0u32..).zip(&names.list) {
         let path = &joined.index.modules[one.module as usize].path;
@@ -57,7 +57,7 @@ pub(crate) fn conversions(
             module: one.module,
             address: one.address,
         };
-        let share = shares.get(id as usize).copied().unwrap_or(0.0);
+        let share = inclusive.share(id);
         let Some(Routine { kind, .. }) = routine(&one.name).filter(|_| one.known) else {
             continue;
         };

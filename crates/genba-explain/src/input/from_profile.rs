@@ -19,6 +19,7 @@ use crate::input::analysis_input::{
 };
 use crate::input::call_paths::CallPaths;
 use crate::input::conversions::{add_formats, conversions};
+use crate::input::functions_with_callees::functions_with_callees;
 use crate::input::kernel_work::kernel_work;
 use crate::input::library_time::{library_time, user_callers};
 use crate::input::own_code::is_toolchain_file;
@@ -26,7 +27,7 @@ use crate::input::runtime_use::runtime_use;
 use crate::input::values::Values;
 use genba_attribution::AddressHits;
 use genba_attribution::FunctionCode;
-use genba_attribution::counted::{ExecutedFunctions, Joined};
+use genba_attribution::counted::{ExecutedFunctions, Joined, inclusive_time};
 use genba_attribution::{Function, FunctionId, ResolvedProfile, share_of};
 
 /// What is known of the runs from elsewhere.
@@ -120,11 +121,18 @@ fn program(
         .as_ref()
         .and_then(|joined| joined.host.clone());
     let host_seconds = table.iter().flat_map(|table| &table.entries);
-    let (runtime, conversions) =
+    let (runtime, conversions, with_callees) =
         (names.zip(paths)).map_or_else(Default::default, |(names, paths)| {
+            let inclusive = inclusive_time(resolved, names);
+            let conversions = inclusive
+                .as_ref()
+                .map(|inclusive| conversions(resolved, names, paths, inclusive));
+            let with_callees = inclusive
+                .map(|inclusive| functions_with_callees(resolved, names, paths, &inclusive));
             (
                 runtime_use(paths, names),
-                conversions(resolved, names, paths),
+                conversions.unwrap_or_default(),
+                with_callees.unwrap_or_default(),
             )
         });
     Program {
@@ -150,6 +158,7 @@ fn program(
         runtime,
         conversions,
         library_time: Vec::new(),
+        with_callees,
         input_bytes: facts.input_bytes,
         follow_up: Default::default(),
     }

@@ -3,17 +3,19 @@
 //!
 //! The time of a program is divided among loops and functions of the user's own code, the user's
 //! lines that call libraries (with the time that libraries spend for them), and the kernel. Nothing
-//! is counted twice.
+//! is counted twice, but where these places leave most of the time out: then functions with what they
+//! call come last.
 
 mod code_pieces;
 mod idle_iterations;
 mod kernel_time;
 mod library_lines;
+mod with_callees;
 
 use genba_model::{Diagnosis, Estimate, FindingSite, PlaceCaller, TimePlace, TimePlaceKind};
 
 use crate::constants::search_limits::{MAX_PLACE_CALLERS, MAX_TIME_PLACES};
-use crate::constants::time_shares::MIN_SHARE_OF_TIME_PLACE;
+use crate::constants::time_shares::{ENOUGH_SHARE_OF_PLACES, MIN_SHARE_OF_TIME_PLACE};
 use crate::findings::share_interval;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::user_lines::site_of;
@@ -35,6 +37,9 @@ pub fn time_places(input: &AnalysisInput, samples: u64, diagnoses: &[Diagnosis])
             .then_with(|| a.site.addresses.cmp(&b.site.addresses))
     });
     list.truncate(MAX_TIME_PLACES);
+    if list.iter().map(|place| place.share.value).sum::<f64>() < ENOUGH_SHARE_OF_PLACES {
+        list.extend(with_callees::places(input, &costs));
+    }
     for place in &mut list {
         place.finding = finding_about(place, diagnoses);
     }

@@ -6,7 +6,8 @@ use iced_x86::code_asm::{dword_ptr, eax, ecx, rdi, rsi};
 use super::synthetic::{call, function, looped, program};
 use crate::findings::Limits;
 use crate::input::analysis_input::{
-    AnalysisInput, FunctionInput, KernelWork, LibraryTime, Place, RuntimeUse, UserCall,
+    AnalysisInput, FunctionInput, FunctionWithCallees, KernelWork, LibraryTime, Place, RuntimeUse,
+    UserCall,
 };
 use crate::{explain, time_places};
 
@@ -249,4 +250,51 @@ fn place_refers_to_the_finding_about_it() {
     assert_eq!(found[0].finding, about.map(|index| index as u32 + 1));
     diagnoses.clear();
     assert_eq!(time_places(&input, SAMPLES, &diagnoses)[0].finding, None);
+}
+
+/// A function with what it calls: calls, share of its own, shares of its callees.
+fn with_callees(name: &str, calls: u64, own_share: f64, parts: &[f64]) -> FunctionWithCallees {
+    FunctionWithCallees {
+        function: name.to_owned(),
+        calls,
+        own_share,
+        share: own_share + parts.iter().sum::<f64>(),
+        callees: (parts.iter().enumerate())
+            .map(|(index, &share)| (format!("part{index}"), "/bin/prog".to_owned(), share, calls))
+            .collect(),
+        callers: vec![user(7, calls as f64)],
+        ..FunctionWithCallees::default()
+    }
+}
+
+#[test]
+fn spread_time_belongs_to_the_function_below_which_it_divides() {
+    let mut input = AnalysisInput::default();
+    input.program.with_callees = vec![
+        with_callees("main", 1, 0.01, &[0.9]),
+        with_callees("step", 500, 0.01, &[0.85]),
+        with_callees("once", 1, 0.1, &[0.3, 0.4]),
+        with_callees("parse", 500, 0.1, &[0.3, 0.35, 0.01]),
+        with_callees("scan", 500, 0.3, &[0.02]),
+    ];
+    let found = places(&input);
+    let [place] = &found[..] else {
+        panic!("one place: {found:?}");
+    };
+    assert_eq!(place.kind, TimePlaceKind::WithCallees);
+    assert_eq!(
+        (&*place.site.function, place.executions),
+        ("parse", Some(500))
+    );
+    let inside: Vec<_> = place.spent_in.iter().map(|one| &*one.function).collect();
+    assert_eq!(inside, ["part1", "part0", "parse"]);
+    assert_eq!(place.callers[0].site.line, Some(7));
+}
+
+#[test]
+fn functions_are_not_shown_with_callees_where_places_have_most_of_the_time() {
+    let mut input = program(vec![scan()]);
+    input.program.with_callees = vec![with_callees("parse", 500, 0.1, &[0.3, 0.4])];
+    let found = places(&input);
+    assert!(found.iter().all(|one| one.kind == TimePlaceKind::Loop));
 }

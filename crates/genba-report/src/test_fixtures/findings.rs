@@ -216,7 +216,29 @@ pub fn places() -> Vec<TimePlace> {
         executions_per_input_byte: None,
         ..of_line.clone()
     };
-    vec![of_loop, of_line, of_kernel]
+    let part = |function: &str, share, calls| PlaceFunction {
+        function: function.into(),
+        module: site("", 0, 0).module,
+        share,
+        calls,
+    };
+    let with_callees = TimePlace {
+        kind: TimePlaceKind::WithCallees,
+        site: site("rb_str_format", 512, 512),
+        share: gain(0.14, 0.13, 0.15),
+        executions: Some(60_000),
+        calls: Some(60_000),
+        cost_seconds: Some(gain(1.1e-6, 1.0e-6, 1.2e-6)),
+        cost_cycles: Some(gain(4057.0, 4000.0, 4100.0)),
+        callers: vec![caller(910, 60_000.0, 1.0, &[])],
+        spent_in: vec![
+            part("rb_enc_check", 0.06, Some(60_000.0)),
+            part("rb_str_format", 0.04, None),
+        ],
+        executions_per_input_byte: None,
+        ..of_line.clone()
+    };
+    vec![of_loop, of_line, of_kernel, with_callees]
 }
 
 /// Places in which every text is an attack and numbers are NaN or infinite.

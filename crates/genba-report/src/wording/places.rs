@@ -30,15 +30,27 @@ pub(crate) fn are_shown(list: &[Finding], places: &[TimePlace]) -> bool {
 
 /// Returns the sentence before the places.
 pub(crate) fn heading(places: &[TimePlace]) -> String {
+    let (with_callees, places): (Vec<_>, Vec<_>) =
+        (places.iter()).partition(|place| place.kind == TimePlaceKind::WithCallees);
     let share: f64 = places.iter().map(|place| place.share.value).sum();
+    if places.is_empty() {
+        return "Where the time goes: no place takes much of it alone. No gain is predicted."
+            .to_owned();
+    }
     let what = match places.len() {
         1 => "this place takes".to_owned(),
         _ => "these places take".to_owned(),
     };
-    format!(
+    let mut text = format!(
         "Where the time goes: {what} {} of it. No gain is predicted.",
         format::short_percent(share.min(1.0))
-    )
+    );
+    if !with_callees.is_empty() {
+        text.push_str(
+            " The rest is spread: what takes most with the functions that it calls comes after them.",
+        );
+    }
+    text
 }
 
 /// Returns what a place is, for its first line.
@@ -50,6 +62,7 @@ pub(crate) fn kind(place: &TimePlace) -> &'static str {
         TimePlaceKind::Library if place.site.module == "[jit]" => "generated code",
         TimePlaceKind::Library => "library, not divided among its callers",
         TimePlaceKind::Kernel => "kernel",
+        TimePlaceKind::WithCallees => "function with what it calls",
     }
 }
 
@@ -63,7 +76,13 @@ pub(crate) fn facts(place: &TimePlace, input_bytes: Option<u64>) -> Vec<(&'stati
     let mut list = Vec::new();
     list.extend(executions(place).map(|text| ("counted", text)));
     list.extend(idle_iterations(place).map(|text| ("", text)));
-    list.extend(cost(place).map(|text| ("measured", text)));
+    list.extend(cost(place).map(|text| match place.kind {
+        TimePlaceKind::WithCallees => (
+            "model",
+            format!("{text}, where each call of a function takes the same time"),
+        ),
+        _ => ("measured", text),
+    }));
     list.extend(bound(place).map(|text| ("model", text)));
     list.extend(spent_in(place).map(|text| ("inside", text)));
     for (index, caller) in place.callers.iter().enumerate() {
@@ -86,7 +105,11 @@ fn executions(place: &TimePlace) -> Option<String> {
     let noun = noun(place);
     let mut text = format::plural_short(times, noun);
     let per = |part: u64| counts::ratio(times as f64 / part as f64);
-    let calls = (place.calls).filter(|&calls| calls > 0 && place.kind != TimePlaceKind::Function);
+    let is_function = matches!(
+        place.kind,
+        TimePlaceKind::Function | TimePlaceKind::WithCallees
+    );
+    let calls = (place.calls).filter(|&calls| calls > 0 && !is_function);
     let entries = place.entries.filter(|&entries| entries > 0);
     if let Some(entries) = entries.filter(|&entries| Some(entries) != calls) {
         text.push_str(&format!(", {} per entry", per(entries)));
@@ -154,7 +177,10 @@ fn spent_in(place: &TimePlace) -> Option<String> {
         .map(|one| {
             let share = format::short_percent(one.share);
             let calls = one.calls.filter(|calls| *calls >= 1.0);
+            let itself = place.kind == TimePlaceKind::WithCallees
+                && (&one.function, &one.module) == (&place.site.function, &place.site.module);
             match calls {
+                None if itself => format!("itself {share}"),
                 Some(calls) => {
                     let calls = format::plural_short(calls as u64, "call");
                     format!("{} {share} ({calls})", one.function)
