@@ -1,5 +1,5 @@
 //! Calls that do what an earlier call from the same place did: same arguments, same memory read,
-//! same result.
+//! same result. And calls that do what was done just before at another place.
 //!
 //! Two calls that take the same integer arguments and read the same values from the same addresses,
 //! apart from what they wrote themselves, compute the same: a function follows from its inputs.
@@ -7,9 +7,13 @@
 //! whose argument registers are unknown, calls with a system call or a call of the kernel's vDSO in
 //! them, and calls that do not begin and end in their burst.
 //!
+//! Between two places what was read counts, not where: the second one may work on a copy.
+//!
 //! Source: S. Wen et al., "Redspy: exploring value locality in software", ASPLOS 2017; at the level of
 //! calls: L. Della Toffola et al., "Performance problems you can fix: a dynamic analysis of
 //! memoization opportunities", OOPSLA 2015.
+
+use std::collections::VecDeque;
 
 use genba_model::{Burst, BurstEvent, CodePoint, Estimate, Observed};
 use serde::{Deserialize, Serialize};
@@ -18,6 +22,7 @@ use crate::byte_map::ByteMap;
 use crate::call_stack::{CallStack, Change, Frame};
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
+use crate::net_stores::NetStores;
 use crate::tally::{BurstShare, Seen, Tally};
 
 /// A call instruction of whose executions some did the same as an earlier one.
@@ -37,9 +42,31 @@ pub struct RedundantCall {
     pub share_of_instructions: Estimate,
     /// Instructions of one call on average, with its callees.
     pub instructions_per_call: f64,
-    /// Share of the judged calls that stored to memory outside of their stack frame: their effect
-    /// is not only their result.
+    /// Share of the judged calls that left other values in memory outside of their stack frame: their
+    /// effect is not only their result. What a call puts back (a buffer allocated and freed) is none, and a
+    /// few values stored for a caller, on the stack, are part of the result.
     pub stores_outside: f64,
+    /// Share of the bursts in which calls differ in one argument only, an address, and what they read
+    /// follows from it: each is about one object, which stays as it is.
+    #[serde(default)]
+    pub about_one_object: f64,
+    /// Calls that do what one of the last calls of the same function from another place did.
+    #[serde(default)]
+    pub elsewhere: Option<DoneElsewhere>,
+}
+
+/// Another place that calls the same function with the same contents just before.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DoneElsewhere {
+    /// The call instruction there.
+    pub at: CodePoint,
+    /// Calls that repeat one from another place, of all.
+    pub seen: Seen,
+    /// Part of those that repeat one from `at`.
+    pub part: f64,
+    /// Share of the calls from here whose result is that of the call before from here: so many would agree
+    /// with another place by chance.
+    pub by_chance: f64,
 }
 
 /// Inputs that are remembered of one call site in one burst.
@@ -48,23 +75,90 @@ const MAX_INPUTS: usize = 1 << 14;
 /// The deepest stack frame that a call may have of its own, with its callees'.
 const MAX_FRAME_BYTES: u64 = 1 << 16;
 
+/// Calls of a function that a call from another place is compared with.
+const MAX_CALLS_BEFORE: usize = 4;
+
+/// Arguments below are numbers; those from here on are taken for addresses.
+const FIRST_ADDRESS: u64 = 1 << 32;
+
+/// Results from here on are taken for hashes, numbers of many digits or addresses: two that are equal come
+/// of the same.
+const MIN_TELLING_RESULT: u64 = 1 << 20;
+
+/// Different inputs ÷ different arguments up to which inputs follow from the arguments.
+const MAX_INPUTS_OF_OBJECT: f64 = 1.05;
+
 /// A call that has not returned.
 struct Open {
-    /// Hash of arguments and of what was read.
+    /// Hash of arguments and of what was read, with the addresses.
     inputs: u64,
+    /// The same without addresses.
+    contents: u64,
+    /// Hash of the arguments alone.
+    arguments: u64,
+    /// Registers that they are in, as in [`crate::ArgumentRegisters::integer`].
+    registers: u8,
     /// Stores of the burst before it.
     began: u32,
     instructions: u64,
-    judged: bool,
-    stores_outside: bool,
+    /// Whether all that it takes in registers is recorded.
+    arguments_known: bool,
+    /// Whether all that it does is recorded, with what it calls.
+    watched: bool,
+    /// Stores outside of its stack frame.
+    stored: NetStores,
+}
+
+/// Places on the stacks of its callers up to which what a call leaves there is a result that can be kept.
+const MAX_RESULTS_ON_STACK: usize = 8;
+
+/// The deepest stack of the callers.
+const MAX_STACK_BYTES: u64 = 1 << 20;
+
+/// What a call left for its callers on their stacks, as one number; `None` if it left other values in
+/// memory of others, or many.
+fn results(one: &Open, frame: &Frame) -> Option<u64> {
+    let on_stack = |address: u64| {
+        (frame.stack).is_some_and(|stack| address > stack && address - stack <= MAX_STACK_BYTES)
+    };
+    one.stored.results(MAX_RESULTS_ON_STACK, on_stack)
+}
+
+/// Whether an address is in a call's own stack frame or below.
+fn is_of_frame(frame: &Frame, address: u64) -> bool {
+    let own = |stack: u64| address <= stack && stack - address <= MAX_FRAME_BYTES;
+    frame.stack.is_some_and(own)
 }
 
 type Key = (CodePoint, CodePoint);
+
+/// A call of a function in the burst.
+struct Earlier {
+    at: CodePoint,
+    contents: u64,
+    result: u64,
+}
 
 #[derive(Default)]
 struct SiteOfBurst {
     inputs: FastSet<u64>,
     last: Option<u64>,
+    last_result: Option<u64>,
+    arguments: FastSet<u64>,
+    first: Option<[u64; 6]>,
+    /// Registers whose argument is not always that of the first call.
+    varying: u8,
+}
+
+impl SiteOfBurst {
+    fn is_about_one_object(&self) -> bool {
+        let Some(first) = self.first.filter(|_| self.varying.count_ones() == 1) else {
+            return false;
+        };
+        let one = first[self.varying.trailing_zeros() as usize];
+        one >= FIRST_ADDRESS
+            && self.inputs.len() as f64 <= MAX_INPUTS_OF_OBJECT * self.arguments.len() as f64
+    }
 }
 
 #[derive(Default)]
@@ -74,6 +168,11 @@ struct Totals {
     outside: u64,
     distinct: u64,
     bursts: u64,
+    bursts_about_one_object: u64,
+    /// Calls whose result is that of the call before from the same place.
+    same_results: u64,
+    /// Calls that repeat one from another place, by that place.
+    elsewhere: FastMap<CodePoint, u64>,
 }
 
 /// Finds calls that repeat earlier ones, those with the largest share of instructions first.
@@ -87,26 +186,34 @@ pub(crate) fn redundant_calls(
         tally: Tally::new(),
         previous: Tally::new(),
         shares: BurstShare::new(),
+        elsewhere: Tally::new(),
         totals: FastMap::default(),
         sites: FastMap::default(),
+        before: FastMap::default(),
     };
     for burst in bursts {
         of_burst(burst, code, unseen, &mut found);
+        found.before.clear();
         for (key, site) in found.sites.drain() {
             let totals = found.totals.entry(key).or_default();
             totals.distinct += site.inputs.len() as u64;
             totals.bursts += 1;
+            totals.bursts_about_one_object += u64::from(site.is_about_one_object());
         }
         found.tally.end_of_burst(burst.weight);
         found.previous.end_of_burst(burst.weight);
+        found.elsewhere.end_of_burst(burst.weight);
         found
             .shares
             .end_of_burst(burst.instructions as f64, burst.weight);
     }
     let mut list: Vec<RedundantCall> = (found.tally.shares().into_iter())
-        .filter(|(_, seen)| seen.share.value > 0.0)
         .filter_map(|(key, seen)| {
             let totals = found.totals.get(&key)?;
+            let elsewhere = found.done_elsewhere(key, totals);
+            if seen.share.value <= 0.0 && elsewhere.is_none() {
+                return None;
+            }
             let calls = totals.calls.max(1) as f64;
             Some(RedundantCall {
                 at: key.0,
@@ -117,6 +224,9 @@ pub(crate) fn redundant_calls(
                 share_of_instructions: found.shares.share(key),
                 instructions_per_call: totals.instructions as f64 / calls,
                 stores_outside: totals.outside as f64 / calls,
+                about_one_object: totals.bursts_about_one_object as f64
+                    / totals.bursts.max(1) as f64,
+                elsewhere,
             })
         })
         .collect();
@@ -130,9 +240,12 @@ pub(crate) fn redundant_calls(
 struct Found {
     tally: Tally<Key>,
     previous: Tally<Key>,
+    elsewhere: Tally<Key>,
     shares: BurstShare<Key>,
     totals: FastMap<Key, Totals>,
     sites: FastMap<Key, SiteOfBurst>,
+    /// The last calls of each function in the burst.
+    before: FastMap<CodePoint, VecDeque<Earlier>>,
 }
 
 fn of_burst(
@@ -163,10 +276,10 @@ fn of_burst(
             Change::Left(frames) => {
                 for _ in 0..frames {
                     if let Some((frame, one)) = open.pop() {
-                        if let Some((_, parent)) = open.last_mut() {
-                            inherit(parent, &one);
-                        }
                         found.closed(&frame, &one, result);
+                        if let Some((above, parent)) = open.last_mut() {
+                            inherit(parent, above, one);
+                        }
                     }
                 }
             }
@@ -206,6 +319,7 @@ fn inside(
             written.update(address, size, |when| own &= *when > top.began);
             if !own {
                 top.inputs = mix(mix(top.inputs, address), value);
+                top.contents = mix(top.contents, value);
             }
         }
         Observed::Store {
@@ -215,18 +329,22 @@ fn inside(
             before,
             reads,
         } => {
-            if let Some((_, top)) = open.last_mut() {
+            if let Some((frame, top)) = open.last_mut() {
                 if reads {
                     let mut own = true;
                     written.update(address, size, |when| own &= *when > top.began);
                     if !own {
                         top.inputs = mix(mix(top.inputs, address), before);
+                        top.contents = mix(top.contents, before);
                     }
                 }
-                let frame = stack.frames().last().and_then(|frame| frame.stack);
-                let own_frame = frame
-                    .is_some_and(|stack| address <= stack && stack - address <= MAX_FRAME_BYTES);
-                top.stores_outside |= !own_frame && before != value;
+                // Where its frame is may be known since its call's own store.
+                if let Some(known) = stack.frames().last() {
+                    *frame = *known;
+                }
+                if !is_of_frame(frame, address) {
+                    top.stored.store(address, size, before, value);
+                }
             }
             *stores += 1;
             let now = *stores;
@@ -240,7 +358,7 @@ fn inside(
         Observed::Return { value } => *result = value,
         Observed::SystemCall { .. } => {
             if let Some((_, top)) = open.last_mut() {
-                top.judged = false;
+                top.watched = false;
             }
         }
         _ => {}
@@ -255,52 +373,110 @@ fn opened(
 ) -> Open {
     let registers = code.arguments(frame.target);
     let known = registers.filter(|registers| !registers.vector);
-    let mut inputs = 0;
+    let (mut inputs, mut contents) = (0, 0);
+    let mut arguments = 0;
     for (index, &argument) in frame.arguments.iter().enumerate() {
         if known.is_some_and(|registers| registers.integer >> index & 1 == 1) {
             inputs = mix(mix(inputs, index as u64), argument);
+            arguments = inputs;
+            let number = argument.min(FIRST_ADDRESS);
+            contents = mix(mix(contents, index as u64), number);
         }
     }
     Open {
         inputs,
+        contents,
+        arguments,
+        registers: known.map_or(0, |registers| registers.integer),
         began: stores,
         instructions: 0,
-        judged: known.is_some() && !unseen(frame.target.module),
-        stores_outside: false,
+        arguments_known: known.is_some(),
+        watched: !unseen(frame.target.module),
+        stored: NetStores::default(),
     }
 }
 
-/// A call inside a call: its inputs follow from those of the outer one or are inputs of it.
-fn inherit(parent: &mut Open, child: &Open) {
+/// A call inside a call: its inputs follow from those of the outer one or are inputs of it, whatever
+/// registers it takes them in.
+fn inherit(parent: &mut Open, frame: &Frame, child: Open) {
     parent.inputs = mix(parent.inputs, child.inputs);
+    parent.contents = mix(parent.contents, child.contents);
     parent.instructions += child.instructions;
-    parent.stores_outside |= child.stores_outside;
-    parent.judged &= child.judged;
+    (parent.stored).inherit(child.stored, |address| !is_of_frame(frame, address));
+    parent.watched &= child.watched;
 }
 
 impl Found {
     fn closed(&mut self, frame: &Frame, one: &Open, result: u64) {
-        if !one.judged {
+        if !one.arguments_known || !one.watched {
             return;
         }
         let key = (frame.call, frame.target);
         let totals = self.totals.entry(key).or_default();
         totals.calls += 1;
         totals.instructions += one.instructions;
-        totals.outside += u64::from(one.stores_outside);
-        let inputs = mix(one.inputs, result);
+        let left = results(one, frame);
+        totals.outside += u64::from(left.is_none());
+        let inputs = mix(mix(one.inputs, result), left.unwrap_or(0));
         let site = self.sites.entry(key).or_default();
+        let first = *site.first.get_or_insert(frame.arguments);
+        for (index, (now, first)) in frame.arguments.iter().zip(first).enumerate() {
+            site.varying |= u8::from(*now != first) << index & one.registers;
+        }
+        if site.arguments.len() < MAX_INPUTS {
+            site.arguments.insert(one.arguments);
+        }
         let known = match site.inputs.len() < MAX_INPUTS {
             true => !site.inputs.insert(inputs),
             false => site.inputs.contains(&inputs),
         };
+        if site.last_result.replace(result) == Some(result) {
+            totals.same_results += 1;
+        }
         if let Some(last) = site.last.replace(inputs) {
             self.tally.count(key, known);
             self.previous.count(key, last == inputs);
         }
-        if known {
+        let elsewhere = self.compare_with_other_places(key, one.contents, result);
+        if known || elsewhere {
             self.shares.add(key, one.instructions as f64);
         }
+    }
+
+    /// Whether one of the last calls from another place read the same, or has the same telling result (what
+    /// is read of copies may be followed by other bytes).
+    fn compare_with_other_places(&mut self, key: Key, contents: u64, result: u64) -> bool {
+        let before = self.before.entry(key.1).or_default();
+        let is_same = |earlier: &&Earlier| {
+            let by_result = result >= MIN_TELLING_RESULT && earlier.result == result;
+            earlier.at != key.0 && (earlier.contents == contents || by_result)
+        };
+        let at = before.iter().rev().find(is_same).map(|earlier| earlier.at);
+        before.push_back(Earlier {
+            at: key.0,
+            contents,
+            result,
+        });
+        if before.len() > MAX_CALLS_BEFORE {
+            before.pop_front();
+        }
+        self.elsewhere.count(key, at.is_some());
+        if let (Some(at), Some(totals)) = (at, self.totals.get_mut(&key)) {
+            *totals.elsewhere.entry(at).or_default() += 1;
+        }
+        at.is_some()
+    }
+
+    fn done_elsewhere(&self, key: Key, totals: &Totals) -> Option<DoneElsewhere> {
+        let all: u64 = totals.elsewhere.values().sum();
+        let most = totals.elsewhere.iter().map(|(&at, &calls)| (calls, at));
+        let (calls, at) = most.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)))?;
+        Some(DoneElsewhere {
+            at,
+            seen: self.elsewhere.seen(key)?,
+            part: calls as f64 / all as f64,
+            by_chance: totals.same_results as f64 / totals.calls.max(1) as f64,
+        })
     }
 }
 
@@ -308,6 +484,9 @@ impl Found {
 mod tests {
     use super::*;
     use crate::synthetic::{AllOwn, at, block, burst, call, load, ret, store};
+
+    /// Far from the stack, which is at 0x8000.
+    const HEAP: u64 = 1 << 40;
 
     /// A call at 0x10 of 0x100: reads what its argument points to, returns twice that.
     fn once(argument: u64, value: u64) -> Vec<BurstEvent> {
@@ -373,10 +552,158 @@ mod tests {
         assert!(found((0..20).flat_map(|_| with(once(0x1000, 7))).collect()).is_empty());
     }
 
+    /// As [`once`], from 0x20.
+    fn again(argument: u64, value: u64) -> Vec<BurstEvent> {
+        let mut events = once(argument, value);
+        events[0].at = at(0x20);
+        events[1].at = at(0x20);
+        events[7].at = at(0x25);
+        events
+    }
+
+    #[test]
+    fn call_that_does_what_another_place_did_names_that_place() {
+        let item = |n: u64| [once(0x1000 + 8 * n, n), again(0x1000 + 8 * n, n)].concat();
+        let all = found((0..20).flat_map(item).collect());
+        let of = |call: u64| all.iter().find(|one| one.at == at(call));
+        let elsewhere = of(0x20).and_then(|one| one.elsewhere).expect("it repeats");
+        assert_eq!((elsewhere.at, elsewhere.part), (at(0x10), 1.0));
+        assert!((elsewhere.seen.share.value - 1.0).abs() < 1e-12);
+        // The first of the two does not repeat the second: that was about another item.
+        assert!(of(0x10).is_none());
+    }
+
+    #[test]
+    fn copy_of_what_the_other_place_read_is_the_same() {
+        let (there, copy) = (1 << 40, 1 << 41);
+        let item = |n: u64| [once(there + 8 * n, n), again(copy + 64 * n, n)].concat();
+        let all = found((0..20).flat_map(item).collect());
+        assert!(
+            all.iter()
+                .any(|one| one.at == at(0x20) && one.elsewhere.is_some())
+        );
+    }
+
+    #[test]
+    fn same_hash_of_a_copy_with_other_bytes_behind_it_is_the_same() {
+        // What is read has more bytes than what counts: the result tells, if it is a large number.
+        let with_result = |mut events: Vec<BurstEvent>, result: u64| {
+            events[6] = ret(0x110, result);
+            events
+        };
+        let pair = |n: u64, result: u64| {
+            let there = with_result(once(0x1000 + 8 * n, n), result);
+            [
+                there,
+                with_result(again((1 << 41) + 64 * n, n + 100), result),
+            ]
+            .concat()
+        };
+        let elsewhere = |all: &[RedundantCall]| {
+            let one = all.iter().find(|one| one.at == at(0x20));
+            one.and_then(|one| one.elsewhere)
+        };
+        let all = found((0..20).flat_map(|n| pair(n, (n + 1) << 32)).collect());
+        let seen = elsewhere(&all).expect("the results agree");
+        assert!(seen.seen.share.value > 0.99 && seen.by_chance == 0.0);
+        // Small numbers agree now and then.
+        let all = found((0..20).flat_map(|n| pair(n, n % 3)).collect());
+        assert!(elsewhere(&all).is_none());
+        // One that never changes says nothing.
+        let all = found((0..20).flat_map(|n| pair(n, 1 << 32)).collect());
+        assert!(elsewhere(&all).is_some_and(|one| one.by_chance > 0.9));
+    }
+
+    #[test]
+    fn other_contents_at_the_other_place_are_not_the_same() {
+        let item = |n: u64| [once(0x1000 + 8 * n, n), again(0x1000 + 8 * n, n + 100)].concat();
+        assert!(found((0..20).flat_map(item).collect()).is_empty());
+    }
+
+    #[test]
+    fn calls_that_differ_in_an_address_are_about_one_object() {
+        let object = |n: u64| (1 << 40) + 64 * (n % 7);
+        let all = found((0..40).flat_map(|n| once(object(n), n % 7)).collect());
+        assert_eq!(all[0].about_one_object, 1.0);
+        // What is there changes; a number says which one it is.
+        let all = found((0..40).flat_map(|n| once(object(n), n % 9)).collect());
+        assert!(all.iter().all(|one| one.about_one_object == 0.0));
+        let all = found((0..40).flat_map(|n| once(64 * (n % 7), n % 7)).collect());
+        assert_eq!(all[0].about_one_object, 0.0);
+    }
+
+    #[test]
+    fn what_a_call_puts_back_is_no_effect() {
+        let with = |mut events: Vec<BurstEvent>| {
+            events.insert(4, store(0x106, HEAP, 8, 0, 1));
+            events.insert(5, store(0x107, HEAP, 8, 1, 0));
+            events
+        };
+        let all = found((0..20).flat_map(|_| with(once(0x1000, 7))).collect());
+        assert!(all[0].stores_outside == 0.0);
+    }
+
+    /// As [`once`], with results in its caller's frame, and others there before.
+    fn into_callers_frame(argument: u64, value: u64, before: u64, results: u64) -> Vec<BurstEvent> {
+        let mut events = once(argument, value);
+        for n in 0..results {
+            events.insert(4, store(0x106, 0x8000 + 8 * n, 8, before, value));
+        }
+        events
+    }
+
+    #[test]
+    fn value_stored_for_the_caller_on_its_stack_is_part_of_the_result() {
+        let all = found(
+            (0..20)
+                .flat_map(|n| into_callers_frame(0x1000, 7, n, 1))
+                .collect(),
+        );
+        assert!(all[0].stores_outside == 0.0 && all[0].repeats_previous.share.value > 0.99);
+        // A buffer that is filled.
+        let all = found(
+            (0..20)
+                .flat_map(|n| into_callers_frame(0x1000, 7, n, 40))
+                .collect(),
+        );
+        assert!(all[0].stores_outside > 0.99);
+    }
+
+    #[test]
+    fn what_a_callee_puts_back_is_no_effect_of_its_caller() {
+        let inner = [
+            store(0x120, 0x7fe8, 8, 0, 0x125),
+            call(0x120, at(0x200), [0; 6]),
+            block(0x200, 3),
+            store(0x206, HEAP, 8, 1, 0),
+            ret(0x210, 0),
+            block(0x125, 2),
+        ];
+        let with = |before: u64| {
+            let mut events = once(0x1000, 7);
+            let inner = inner.iter().copied();
+            events.splice(
+                4..4,
+                [store(0x106, HEAP, 8, before, 1)].into_iter().chain(inner),
+            );
+            events
+        };
+        let outer = |all: &[RedundantCall]| {
+            let mut all = all.iter().filter(|one| one.target == at(0x100));
+            all.next().map(|one| one.stores_outside)
+        };
+        // Set by the call, cleared by what it calls.
+        let all = found((0..20).flat_map(|_| with(0)).collect());
+        assert_eq!(outer(&all), Some(0.0));
+        // It was set before.
+        let all = found((0..20).flat_map(|_| with(5)).collect());
+        assert_eq!(outer(&all), Some(1.0));
+    }
+
     #[test]
     fn stores_to_memory_of_others_are_reported() {
         let with = |mut events: Vec<BurstEvent>| {
-            events.insert(4, store(0x106, 0x9000, 8, 0, 1));
+            events.insert(4, store(0x106, HEAP, 8, 0, 1));
             events
         };
         let all = found((0..20).flat_map(|_| with(once(0x1000, 7))).collect());

@@ -31,6 +31,10 @@ pub struct RepeatedLoop {
     pub seen: Seen,
     /// Runs that repeat the one just before.
     pub repeats_previous: Seen,
+    /// Iterations, counted from the start of their run, up to which it is the same as the run just
+    /// before; of those of the longer of both runs. `executions` counts iterations.
+    #[serde(default)]
+    pub starts_as_previous: Option<Seen>,
     /// Different runs in a burst, on average.
     pub distinct_per_burst: f64,
     /// Share of all instructions that were executed in runs that repeat the one just before.
@@ -44,6 +48,9 @@ pub struct RepeatedLoop {
 /// Runs that are remembered of one loop in one burst.
 const MAX_RUNS: usize = 1 << 14;
 
+/// Iterations of a run that are compared with those of the run before.
+const MAX_ITERATIONS_COMPARED: usize = 64;
+
 /// The deepest stack frame of a callee.
 const MAX_FRAME_BYTES: u64 = 1 << 16;
 
@@ -53,6 +60,11 @@ struct Open {
     /// Of branches, callees, and loads beyond [`MAX_LOADS`].
     trace: u64,
     loads: Vec<LoadOfRun>,
+    /// Loads and branches of the loop itself so far, in their order.
+    path: u64,
+    /// The path at the end of each of the first iterations.
+    iterations: Vec<u64>,
+    all_iterations: u64,
     instructions: u64,
     stores_outside: bool,
     /// Where the last event of the loop itself stored something new: if that is a call, which comes next, it
@@ -141,6 +153,8 @@ impl Open {
 struct LoopOfBurst {
     runs: FastSet<u64>,
     last: Option<u64>,
+    last_iterations: Vec<u64>,
+    last_all_iterations: u64,
 }
 
 #[derive(Default)]
@@ -155,6 +169,7 @@ struct Totals {
 struct Found {
     tally: Tally<CodePoint>,
     previous: Tally<CodePoint>,
+    starts: Tally<CodePoint>,
     shares: BurstShare<CodePoint>,
     totals: FastMap<CodePoint, Totals>,
     loops: FastMap<CodePoint, LoopOfBurst>,
@@ -165,6 +180,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
     let mut found = Found {
         tally: Tally::new(),
         previous: Tally::new(),
+        starts: Tally::new(),
         shares: BurstShare::new(),
         totals: FastMap::default(),
         loops: FastMap::default(),
@@ -178,19 +194,24 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         }
         found.tally.end_of_burst(burst.weight);
         found.previous.end_of_burst(burst.weight);
+        found.starts.end_of_burst(burst.weight);
         found
             .shares
             .end_of_burst(burst.instructions as f64, burst.weight);
     }
     let mut list: Vec<RepeatedLoop> = (found.tally.shares().into_iter())
-        .filter(|(_, seen)| seen.share.value > 0.0)
         .filter_map(|(head, seen)| {
             let totals = found.totals.get(&head)?;
+            let starts = found.starts.seen(head);
+            if seen.share.value <= 0.0 && starts.is_none_or(|one| one.share.value <= 0.0) {
+                return None;
+            }
             let runs = totals.runs.max(1) as f64;
             Some(RepeatedLoop {
                 head,
                 seen,
                 repeats_previous: found.previous.seen(head)?,
+                starts_as_previous: starts,
                 distinct_per_burst: totals.distinct as f64 / totals.bursts.max(1) as f64,
                 share_of_instructions: found.shares.share(head),
                 instructions_per_run: totals.instructions as f64 / runs,
@@ -247,6 +268,9 @@ fn of_burst(burst: &Burst, code: &dyn CodeKnowledge, found: &mut Found) {
                         activation: here,
                         trace: 0,
                         loads: Vec::new(),
+                        path: 0,
+                        iterations: Vec::new(),
+                        all_iterations: 0,
                         instructions: 0,
                         stores_outside: false,
                         just_stored: None,
@@ -278,6 +302,7 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
             value,
         } => {
             if stack.activation() == top.activation {
+                top.path = mix(mix(top.path, address), value);
                 top.load(event.at.address, address, value);
             } else if size <= MAX_SCALAR_BYTES {
                 top.trace = mix(mix(top.trace, event.at.address), value);
@@ -291,6 +316,7 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
         }
         Observed::Branch { taken } => {
             top.trace = mix(mix(top.trace, event.at.address), u64::from(taken));
+            top.path = mix(mix(top.path, event.at.address), u64::from(taken));
         }
         Observed::Store {
             address,
@@ -311,9 +337,27 @@ fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
                 false => top.stores_outside |= new,
             }
         }
-        Observed::Block { instructions } => top.instructions += u64::from(instructions),
+        Observed::Block { instructions } => {
+            top.instructions += u64::from(instructions);
+            if event.at == top.head {
+                top.end_iteration();
+            }
+        }
         Observed::SystemCall { .. } => top.judged = false,
         _ => {}
+    }
+}
+
+impl Open {
+    /// The head is reached, or the loop left.
+    fn end_iteration(&mut self) {
+        if self.path == 0 {
+            return;
+        }
+        self.all_iterations += 1;
+        if self.iterations.len() < MAX_ITERATIONS_COMPARED {
+            self.iterations.push(self.path);
+        }
     }
 }
 
@@ -324,6 +368,7 @@ impl Found {
         };
         one.stores_outside |= one.just_stored.is_some();
         let trace = one.whole_trace();
+        one.end_iteration();
         if let Some(around) = open.last_mut() {
             around.trace = mix(around.trace, trace);
             around.instructions += one.instructions;
@@ -348,7 +393,13 @@ impl Found {
             if last == trace {
                 self.shares.add(one.head, one.instructions as f64);
             }
+            let pairs = one.iterations.iter().zip(&state.last_iterations);
+            let same = pairs.take_while(|(now, before)| now == before).count();
+            let longer = one.all_iterations.max(state.last_all_iterations);
+            (self.starts).add(one.head, same as f64, longer as f64);
         }
+        state.last_iterations = one.iterations;
+        state.last_all_iterations = one.all_iterations;
     }
 }
 
@@ -397,7 +448,24 @@ mod tests {
         );
         assert!(all[0].repeats_previous.share.value == 0.0);
         assert!(all[0].seen.share.value > 0.8 && all[0].distinct_per_burst == 2.0);
-        assert!(found((0..10).flat_map(|one| search(3 + one, 0x1000)).collect()).is_empty());
+        let all = found((0..10).flat_map(|one| search(3 + one, 0x1000)).collect());
+        assert!(all.iter().all(|one| one.seen.share.value == 0.0));
+    }
+
+    #[test]
+    fn iterations_up_to_the_first_difference_are_the_start_of_the_run_before() {
+        // Runs of five and six steps in turn: the fifth step differs, since one leaves there.
+        let turns = |one: u64| search(5 + one % 2, 0x1000);
+        let all = found((0..20).flat_map(turns).collect());
+        let starts = all[0].starts_as_previous.expect("it was compared");
+        assert!((starts.share.value - 4.0 / 6.0).abs() < 0.02, "{starts:?}");
+        // Beyond what is compared nothing is alike.
+        let long = found((0..20).flat_map(|one| search(300 + one, 0x1000)).collect());
+        let starts = long[0].starts_as_previous.expect("it was compared");
+        assert!(starts.share.value < 0.25, "{starts:?}");
+        // From other places on nothing is the same.
+        let elsewhere = |one: u64| search(6, 0x1000 + 64 * one);
+        assert!(found((0..20).flat_map(elsewhere).collect()).is_empty());
     }
 
     #[test]

@@ -31,8 +31,9 @@ use crate::gain::saved_time::combined;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::appends::append;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
-use crate::patterns::calls::{Call, all_calls};
+use crate::patterns::calls::{Call, all_calls, cycles_of_all, reaches};
 use crate::patterns::hot_loops::hot_loops;
+use crate::patterns::observed_sites::share_of_target;
 
 /// Finds loops that copy bytes unchanged, from the usual path of each loop and its counted run
 /// lengths.
@@ -45,6 +46,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.extend(piecewise(input));
     found
 }
+
+/// Calls between who hands a piece on and who hands it on in turn.
+const MAX_CALLS_BETWEEN_PIECES: u32 = 3;
 
 /// Calls that hand on a few bytes each, where the call before stopped, as bursts show.
 fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
@@ -69,11 +73,18 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
     });
     let all: Vec<(&PiecewiseCall, Call<'_>)> = of_code.collect();
     // Who hands pieces on to who hands them on in turn is where runs are made.
-    let outer = |call: &Call<'_>| all.iter().any(|one| one.1.callee == Some(call.caller));
+    let outer = |call: &Call<'_>| {
+        (all.iter().filter(|one| one.1.caller != call.caller))
+            .filter_map(|one| one.1.callee)
+            .any(|callee| reaches(input, callee, call.caller, MAX_CALLS_BETWEEN_PIECES))
+    };
     let outermost = all.iter().filter(|one| !outer(&one.1));
     let found = outermost.filter_map(|(one, call)| {
         let function = &input.functions[call.caller];
-        let (share, each) = cost(input, call)?;
+        // With all that the callee calls in turn for each piece.
+        let inside = share_of_target(input, call.caller, call.target);
+        let share = cost(input, call)?.0.max(inside);
+        let each = share * cycles_of_all(input)? / call.target.count.max(1) as f64;
         if !function.own || share < MIN_SHARE_OF_CALLEE || call.target.count < MIN_CALLS_IN_HOT_CODE
         {
             return None;

@@ -3,7 +3,8 @@
 //! **Signature.** A large share of the time is in the allocator; there are about as many frees as
 //! allocations; all allocations together would be several times the peak resident set, so what is
 //! live at once is small. What a function of the C library allocates for itself and frees again
-//! (`regexec`, `qsort`) does not count: its caller cannot keep that memory.
+//! (`regexec`, `qsort`) does not count: its caller cannot keep that memory. The line that is named is not
+//! that of a function which only hands the request on (`xmalloc`), but of its caller.
 //!
 //! **Confirmation.** Another allocator (`LD_PRELOAD`): if the time changes, it is the allocator's.
 //!
@@ -77,8 +78,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let users = ["malloc", "realloc"]
         .iter()
         .filter_map(|name| input.service(name));
-    let users = users.flat_map(|one| &one.users);
-    let lines = lines(users.filter(|user| !is_of_library_itself(user)));
+    let askers = users.flat_map(|one| match one.askers.is_empty() {
+        true => &one.users,
+        false => &one.askers,
+    });
+    let lines = lines(askers.filter(|user| !is_of_library_itself(user)));
     // The allocator's time by allocations of the user's own.
     let reusable: f64 = lines.iter().map(|line| line.calls).sum();
     let share = share * (reusable / calls.max(1) as f64).min(1.0);

@@ -3,7 +3,10 @@
 //! **Signature.** Observed: most calls from one place take the arguments, read the memory and give the
 //! result of an earlier call from there, among few different inputs or just after one another; the
 //! function changes no memory of others, makes no system call, and has enough work for a kept
-//! result to be cheaper. Of calls within repeated calls the outer ones are reported. Likewise loops
+//! result to be cheaper. Or each call is about one object that stays as it is, and can keep the result.
+//! Or the calls do what the same function did just before for another place
+//! (a hash for the look-up, and again for the insertion). Of calls within repeated calls the outer ones
+//! are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
 //! that ([`computes_from_loads`]). And sorts of what is in order already ([`super::ordered_sorts`]).
 //!
@@ -17,20 +20,20 @@
 //! software", ASPLOS 2017.
 
 use genba_model::{CallFact, Cause, Estimate, Fix, LoopFact, ObservedFact};
-use genba_observe::{RedundantCall, RepeatedLoop, Seen};
+use genba_observe::{DoneElsewhere, RedundantCall, RepeatedLoop, Seen};
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
 use crate::causes::ordered_sorts::ordered_sorts;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS,
+    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS, MAX_EQUAL_BY_CHANCE,
     MIN_CYCLES_OF_REPEATED_LOOP, MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_REPEATED,
-    MIN_REPEATED_AMONG_FEW, MIN_SHARE_OF_REPEATED_WORK,
+    MIN_REPEATED_AMONG_FEW, MIN_REPEATED_OF_OBJECT, MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
-use crate::patterns::calls::{cycles_of_all, index_of};
+use crate::patterns::calls::{cycles_of_all, index_of, reaches};
 use crate::patterns::loop_inputs::computes_from_loads;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::{compares, search_of};
@@ -201,6 +204,8 @@ pub(crate) struct RepeatedCalls<'a> {
     pub(crate) searches: bool,
     /// Whether they repeat the call just before, else one of a few.
     pub(crate) previous: bool,
+    /// The place that did the same just before, if that is another one, and its function and line.
+    elsewhere: Option<(Option<String>, Option<u32>)>,
 }
 
 /// All of them, the outermost only, most time first.
@@ -229,21 +234,6 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
 /// Calls that are followed from a repeated call to others inside it.
 const MAX_CALLERS_FOLLOWED: u32 = 4;
 
-fn reaches(input: &AnalysisInput, from: usize, to: usize, depth: u32) -> bool {
-    if from == to {
-        return true;
-    }
-    let Some(depth) = depth.checked_sub(1) else {
-        return false;
-    };
-    let sites = input.functions[from].call_sites.iter();
-    let mut targets = sites.flat_map(|site| &site.targets);
-    targets.any(|target| {
-        let callee = index_of(input, &target.function, &target.module);
-        callee.is_some_and(|callee| callee != from && reaches(input, callee, to, depth))
-    })
-}
-
 fn repeated<'a>(
     sites: &ObservedSites<'a>,
     seen: &'a RedundantCall,
@@ -252,8 +242,11 @@ fn repeated<'a>(
     let input = sites.input;
     let (caller, at) = sites.users_site(seen.at)?;
     let target = sites.target((caller, at), seen.target)?;
-    let (repeated, previous) =
-        how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)?;
+    let here = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)
+        .or_else(|| of_objects(seen).map(|share| (share, false)));
+    let elsewhere = seen.elsewhere.as_ref().filter(|one| is_done_elsewhere(one));
+    let (repeated, previous) = here.or(elsewhere.map(|one| (one.seen.share, true)))?;
+    let elsewhere = elsewhere.filter(|_| here.is_none());
     let work = seen.instructions_per_call;
     if seen.stores_outside > MAX_CALLS_WITH_EFFECTS || work < MIN_INSTRUCTIONS_TO_KEEP_RESULT {
         return None;
@@ -279,7 +272,25 @@ fn repeated<'a>(
         repeated,
         searches: searching > MOST_OF_IT * whole,
         previous,
+        elsewhere: elsewhere.map(|one| (sites.function_name(one.at), sites.line(one.at))),
     })
+}
+
+/// Share of the calls that repeat an earlier one of the same object: however many objects there are, each
+/// can keep its result.
+fn of_objects(seen: &RedundantCall) -> Option<Estimate> {
+    let known = is_enough(&seen.seen)
+        && seen.seen.share.low >= MIN_REPEATED_OF_OBJECT
+        && seen.about_one_object >= MIN_REPEATED_AMONG_FEW;
+    known.then_some(seen.seen.share)
+}
+
+/// Whether nearly all calls do what one other place did.
+fn is_done_elsewhere(one: &DoneElsewhere) -> bool {
+    is_enough(&one.seen)
+        && one.seen.share.low >= MIN_REPEATED_AMONG_FEW
+        && one.part >= MIN_REPEATED_AMONG_FEW
+        && one.by_chance <= MAX_EQUAL_BY_CHANCE
 }
 
 /// Callees that are looked into for searches.
@@ -332,12 +343,25 @@ impl RepeatedCalls<'_> {
         one.residual_fraction = left(self.repeated, CYCLES_OF_KEPT_RESULT.map(|one| one / each));
         one.executions = Some(self.target.count);
         one.cycles = Some(Estimate::exact(each));
-        one.fact(ObservedFact::RepeatedCalls {
-            function: self.target.function.clone(),
-            calls: self.target.count,
-            share: self.repeated,
-            distinct: self.seen.distinct_per_burst,
-            bursts: self.seen.seen.bursts,
+        let function = self.target.function.clone();
+        let calls = self.target.count;
+        let bursts = self.seen.seen.bursts;
+        one.fact(match &self.elsewhere {
+            Some((caller, line)) => ObservedFact::RepeatedElsewhere {
+                function,
+                calls,
+                share: self.repeated,
+                caller: caller.clone(),
+                line: *line,
+                bursts,
+            },
+            None => ObservedFact::RepeatedCalls {
+                function,
+                calls,
+                share: self.repeated,
+                distinct: self.seen.distinct_per_burst,
+                bursts,
+            },
         })
         .fact(CallFact::Time {
             function: Some(self.target.function.clone()),

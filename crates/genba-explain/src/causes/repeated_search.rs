@@ -2,7 +2,7 @@
 //!
 //! **Signature.** A loop that compares what it loads and computes nothing else from it, several
 //! iterations each time. Observed: most runs load the same elements and take the same branches as the
-//! run before. Comparisons by order give a range of keys for which the answer holds; of those for
+//! run before; or, of binary searches, most iterations are those of the run before, which ended near. Comparisons by order give a range of keys for which the answer holds; of those for
 //! equality with a key in a register most must end at a match, since of a key that was not found
 //! nothing follows for the next one. Also: calls with repeated inputs whose time is in searches
 //! ([`super::redundant_computation`]).
@@ -24,13 +24,13 @@ use crate::causes::redundant_computation::repeated_calls;
 use crate::constants::observations::{
     CYCLES_OF_LAST_FOUND, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS, MIN_CYCLES_OF_SEARCH,
     MIN_ITERATIONS_OF_SEARCH, MIN_MATCHES_OF_SEARCH, MIN_REPEATED, MIN_REPEATED_AMONG_FEW,
-    MIN_SHARE_OF_REPEATED_WORK, WAITING_FOR_SEARCH_SAVED,
+    MIN_SHARE_OF_REPEATED_WORK, MIN_STARTED_ALIKE, WAITING_FOR_SEARCH_SAVED,
 };
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
-use crate::patterns::search_loops::{Comparison, exits_by_match, search_of};
+use crate::patterns::search_loops::{Comparison, exits_by_match, halves, search_of};
 
 /// Finds searches that find the same again.
 #[must_use]
@@ -67,13 +67,17 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
         && is_enough(&seen.seen)
         && seen.seen.share.low >= MIN_REPEATED_AMONG_FEW
         && seen.distinct_per_burst <= MAX_DISTINCT_INPUTS;
+    // Where the range is halved each time, loads at the same places mean that the range is the same.
+    let near = (seen.starts_as_previous.as_ref())
+        .filter(|one| is_enough(one) && halves(function, index))
+        .filter(|one| one.share.low >= MIN_STARTED_ALIKE);
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let runs = entries(function, index)?;
     let iterations = cost.iterations as f64 / runs as f64;
     let matched = exits_by_match(function, index) / runs as f64;
-    if !(after_one_another || few)
+    if !(after_one_another || few || near.is_some())
         || iterations < MIN_ITERATIONS_OF_SEARCH
-        || comparison == Comparison::Equality && matched < MIN_MATCHES_OF_SEARCH
+        || comparison == Comparison::Equality && near.is_none() && matched < MIN_MATCHES_OF_SEARCH
     {
         return None;
     }
@@ -87,13 +91,15 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_SEARCH {
         return None;
     }
-    let (repeated, bursts) = match after_one_another {
-        true => (previous.share, previous.bursts),
-        false => (seen.seen.share, seen.seen.bursts),
+    let near = near.filter(|_| !(after_one_another || few));
+    let (repeated, bursts) = match (after_one_another, near) {
+        (true, _) => (previous.share, previous.bursts),
+        (false, Some(near)) => (near.share, near.bursts),
+        (false, None) => (seen.seen.share, seen.seen.bursts),
     };
     let [value, low, high] = CYCLES_OF_LAST_FOUND.map(|cycles| (cycles / each).min(1.0));
     let fix = Fix::RememberFound {
-        few: !after_one_another,
+        few: !after_one_another && near.is_none(),
     };
     let mut one = Candidate::new(Cause::RepeatedSearch, Some(number), members, fix);
     // What follows waits for the answer, and may run beside a test of it.
@@ -114,14 +120,20 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     ]);
     one.executions = Some(runs);
     one.cycles = Some(Estimate::exact(each));
-    let one = match after_one_another {
-        true => one.fact(ObservedFact::RepeatedSearches {
+    let one = match (after_one_another, near) {
+        (true, _) => one.fact(ObservedFact::RepeatedSearches {
             searches: runs,
             iterations,
             share: repeated,
             bursts,
         }),
-        false => one.fact(ObservedFact::FewSearches {
+        (false, Some(_)) => one.fact(ObservedFact::SearchesStartAlike {
+            searches: runs,
+            iterations,
+            share: repeated,
+            bursts,
+        }),
+        (false, None) => one.fact(ObservedFact::FewSearches {
             share: repeated,
             distinct: seen.distinct_per_burst,
         }),

@@ -130,6 +130,14 @@ pub(crate) const MAX_INSTRUCTIONS_OF_COMPARATOR: f64 = 30.0;
 /// at -O2 (max-inline-insns-auto).
 pub(crate) const MAX_INSTRUCTIONS_OF_TINY_CALLEE: f64 = 20.0;
 
+/// Part of a function's calls that make one call for it to be a wrapper of that. Chosen: of one that frees and
+/// resizes as well it is not known which of its callers ask for memory.
+pub(crate) const MIN_PART_OF_WRAPPER: f64 = 0.8;
+
+/// Instructions of its own for each call up to which a function that asks for memory does so on behalf of its
+/// caller: about those of an allocation and its release in glibc's thread cache.
+pub(crate) const MAX_INSTRUCTIONS_OF_WRAPPER: f64 = 40.0;
+
 /// Instructions of a function that looks up thread-local data and little else. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_SMALL_FUNCTION: usize = 32;
 

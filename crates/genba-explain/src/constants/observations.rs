@@ -16,6 +16,19 @@ pub(crate) const MIN_REPEATED: f64 = 0.5;
 /// The same of calls among few different ones: a kept result must nearly always serve. Chosen.
 pub(crate) const MIN_REPEATED_AMONG_FEW: f64 = 0.8;
 
+/// The same of calls about one object each. Chosen: bursts are short, so that more repeat than is seen; the
+/// result is beside what is looked at anyway.
+pub(crate) const MIN_REPEATED_OF_OBJECT: f64 = 0.6;
+
+/// Share of the calls of one place whose result is that of the call before: above it, equal results of two places
+/// say little. Chosen.
+pub(crate) const MAX_EQUAL_BY_CHANCE: f64 = 0.5;
+
+/// Share of a search's iterations that the one before made as well, lower end of the interval. Chosen:
+/// in a binary search for keys at random one iteration is alike, in a linear one half of them; what is
+/// left must be little.
+pub(crate) const MIN_STARTED_ALIKE: f64 = 0.7;
+
 /// Different inputs in a burst up to which their results can be kept beside them. Chosen: one
 /// screen of names, routes, columns.
 pub(crate) const MAX_DISTINCT_INPUTS: f64 = 64.0;

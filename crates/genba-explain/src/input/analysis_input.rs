@@ -177,6 +177,9 @@ pub struct RuntimeUse {
     pub calls: u64,
     /// Who asks for it, most calls first.
     pub users: Vec<UserCall>,
+    /// Of memory: who asks for it through functions of the user's own that hand the request on, most
+    /// calls first.
+    pub askers: Vec<UserCall>,
 }
 
 /// A call in the user's own code that leads to a service of the runtime.

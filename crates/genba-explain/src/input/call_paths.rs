@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use genba_model::CodePoint;
 use genba_profile::reader::ModuleId;
 
+use crate::constants::counts::{MAX_INSTRUCTIONS_OF_WRAPPER, MIN_PART_OF_WRAPPER};
 use crate::constants::search_limits::{
     MAX_CALL_DEPTH, MAX_FUNCTIONS_BETWEEN, MAX_USERS_OF_SERVICE, MIN_PART_OF_CALL_PATH,
 };
+use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::UserCall;
 use crate::input::from_profile::{is_own, place_of};
 use crate::input::own_code::is_toolchain_file;
@@ -24,6 +26,25 @@ use genba_symbols::CodeFrame;
 struct Waiting {
     calls: f64,
     through: Vec<String>,
+}
+
+impl Waiting {
+    fn add_through(&mut self, names: &[String]) {
+        for name in names {
+            if self.through.len() < MAX_FUNCTIONS_BETWEEN && !self.through.contains(name) {
+                self.through.push(name.clone());
+            }
+        }
+    }
+}
+
+/// Which functions of the user's own are passed through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follow {
+    /// None: the first line of the user's own is it.
+    OwnCode,
+    /// Those that hand on what they are asked for (`xmalloc`): their callers are it.
+    Wrappers,
 }
 
 /// The counted call graph, to be followed from callees to the user's code.
@@ -88,9 +109,23 @@ impl<'a> CallPaths<'a> {
                 && name != "_start"
     }
 
+    /// Whether the function that a call is in hands on what it is asked for.
+    fn is_wrapper(&self, site: CallSite) -> bool {
+        let caller = &self.names.list[site.caller as usize];
+        let index = &self.joined.index;
+        let calls = index.entered(caller.module, caller.address, caller.end);
+        let called = self.all.get(&site.caller).copied().unwrap_or(0.0);
+        caller.known && hands_on(calls, called, site.count, caller.instructions)
+    }
+
     /// Calls of the functions with these indices, taken together, and the user's calls that lead to
     /// them, most first.
     pub(crate) fn users(&mut self, entries: &[u32]) -> (f64, Vec<UserCall>) {
+        self.askers(entries, Follow::OwnCode)
+    }
+
+    /// The same, through some functions of the user's own.
+    pub(crate) fn askers(&mut self, entries: &[u32], follow: Follow) -> (f64, Vec<UserCall>) {
         let mut waiting: HashMap<u32, Waiting> = entries
             .iter()
             .map(|&id| {
@@ -119,6 +154,15 @@ impl<'a> CallPaths<'a> {
                         continue;
                     }
                     if calls < MIN_PART_OF_CALL_PATH * total {
+                        continue;
+                    }
+                    if follow == Follow::Wrappers
+                        && depth + 1 < MAX_CALL_DEPTH
+                        && self.is_wrapper(site)
+                    {
+                        let to = next.entry(site.caller).or_default();
+                        to.calls += calls;
+                        to.add_through(&here.through);
                         continue;
                     }
                     self.pass(site, calls, &here.through, &mut next, &mut found);
@@ -160,11 +204,7 @@ impl<'a> CallPaths<'a> {
             add(&name);
             let to = next.entry(site.caller).or_default();
             to.calls += calls;
-            for name in through {
-                if to.through.len() < MAX_FUNCTIONS_BETWEEN && !to.through.contains(&name) {
-                    to.through.push(name);
-                }
-            }
+            to.add_through(&through);
             return;
         }
         let index = &self.joined.index;
@@ -196,5 +236,40 @@ impl<'a> CallPaths<'a> {
                 user.through.push(name);
             }
         }
+    }
+}
+
+/// Whether a function does little but make a call: most of its `calls` make it (`made`), few of its own
+/// `instructions` are executed for each, and it is known who calls it (`called` times).
+fn hands_on(calls: u64, called: f64, made: u64, instructions: u64) -> bool {
+    let calls = calls as f64;
+    calls > 0.0
+        && called >= MOST_OF_IT * calls
+        && made as f64 >= MIN_PART_OF_WRAPPER * calls
+        && instructions as f64 <= MAX_INSTRUCTIONS_OF_WRAPPER * calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_functions_that_mostly_make_the_call_hand_on() {
+        assert!(hands_on(1000, 1000.0, 1000, 12_000));
+        // Zero bytes are asked for now and then.
+        assert!(hands_on(1000, 1000.0, 900, 12_000));
+    }
+
+    #[test]
+    fn functions_with_work_of_their_own_do_not_hand_on() {
+        // Fills what it allocates.
+        assert!(!hands_on(1000, 1000.0, 1000, 90_000));
+        // Frees and resizes as well: its callers may do only that.
+        assert!(!hands_on(1000, 1000.0, 500, 12_000));
+        // Allocates now and then: a table that grows.
+        assert!(!hands_on(1000, 1000.0, 20, 12_000));
+        // Called by nobody that is known.
+        assert!(!hands_on(1000, 10.0, 1000, 12_000));
+        assert!(!hands_on(0, 0.0, 0, 0));
     }
 }

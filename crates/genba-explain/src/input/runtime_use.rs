@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use genba_model::CodePoint;
 
 use crate::input::analysis_input::RuntimeUse;
-use crate::input::call_paths::CallPaths;
+use crate::input::call_paths::{CallPaths, Follow};
 use crate::input::from_profile::is_own;
 use crate::input::runtime_services::service;
 use genba_attribution::counted::{ExecutedFunction, ExecutedFunctions};
@@ -44,11 +44,16 @@ pub(crate) fn runtime_use(paths: &mut CallPaths<'_>, names: &ExecutedFunctions) 
         .into_iter()
         .map(|((service, system_call), ids)| {
             let (calls, users) = paths.users(&ids);
+            let askers = match service {
+                "malloc" | "realloc" => paths.askers(&ids, Follow::Wrappers).1,
+                _ => Vec::new(),
+            };
             RuntimeUse {
                 service: service.to_owned(),
                 system_call,
                 calls: calls as u64,
                 users,
+                askers,
             }
         })
         .filter(|one| one.calls > 0)

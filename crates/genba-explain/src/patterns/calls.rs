@@ -60,6 +60,22 @@ pub fn index_of(input: &AnalysisInput, name: &str, module: &str) -> Option<usize
     input.functions.iter().position(same)
 }
 
+/// Whether a function calls another one, directly or by at most so many calls.
+pub(crate) fn reaches(input: &AnalysisInput, from: usize, to: usize, depth: u32) -> bool {
+    if from == to {
+        return true;
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let sites = input.functions[from].call_sites.iter();
+    let mut targets = sites.flat_map(|site| &site.targets);
+    targets.any(|target| {
+        let callee = index_of(input, &target.function, &target.module);
+        callee.is_some_and(|callee| callee != from && reaches(input, callee, to, depth))
+    })
+}
+
 /// Cycles that all the time stands for.
 #[must_use]
 pub fn cycles_of_all(input: &AnalysisInput) -> Option<f64> {

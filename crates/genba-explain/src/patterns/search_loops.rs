@@ -189,6 +189,17 @@ fn kind_of_comparison(function: &FunctionInput, at: usize) -> Comparison {
     }
 }
 
+/// Whether a loop halves a number in each iteration, as a binary search does with its range.
+pub(crate) fn halves(function: &FunctionInput, index: u32) -> bool {
+    (function.loop_instructions(index).into_iter())
+        .filter(|&at| function.counts.get(at).is_some_and(|&count| count > 0))
+        .map(|at| &function.code[at])
+        .any(|code| {
+            let by_one = !code.text.contains(',') || code.text.ends_with(",1");
+            matches!(code.mnemonic, "shr" | "sar") && (by_one || code.text.ends_with(",0x1"))
+        })
+}
+
 /// Executions of a loop's exits at branches that test what was loaded.
 pub(crate) fn exits_by_match(function: &FunctionInput, index: u32) -> f64 {
     let members = function.loop_instructions(index);

@@ -4,7 +4,7 @@
 use iced_x86::code_asm::*;
 
 use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
-use genba_observe::{Observations, RedundantCall, RepeatedLoop, Seen};
+use genba_observe::{DoneElsewhere, Observations, RedundantCall, RepeatedLoop, Seen};
 
 use crate::causes::{redundant_computation, repeated_search};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -120,6 +120,8 @@ fn redundant(change: impl FnOnce(&mut RedundantCall), search: bool) -> AnalysisI
         share_of_instructions: share_of(0.9),
         instructions_per_call: 200.0,
         stores_outside: 0.0,
+        about_one_object: 0.0,
+        elsewhere: None,
     };
     change(&mut one);
     let mut observed = observations();
@@ -147,6 +149,57 @@ fn calls_with_few_inputs_in_turn_are_redundant() {
     );
     assert!(left.low < left.value && left.value < left.high);
     assert!(repeated_search::detect(&input).is_empty());
+}
+
+#[test]
+fn calls_that_do_what_another_place_did_are_redundant() {
+    // Many inputs, none of which comes again here.
+    let elsewhere = |share: f64, part: f64, by_chance: f64| {
+        redundant(
+            |one| {
+                one.seen = seen(0.1);
+                one.distinct_per_burst = 1000.0;
+                one.elsewhere = Some(DoneElsewhere {
+                    at: one.at,
+                    seen: seen(share),
+                    part,
+                    by_chance,
+                });
+            },
+            false,
+        )
+    };
+    let found = redundant_computation::detect(&elsewhere(0.97, 1.0, 0.1));
+    assert_eq!(found.len(), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Observed(ObservedFact::RepeatedElsewhere { .. })
+    )));
+    // Now and then another place had the same; many places, none of which knows.
+    assert!(redundant_computation::detect(&elsewhere(0.6, 1.0, 0.1)).is_empty());
+    assert!(redundant_computation::detect(&elsewhere(0.97, 0.4, 0.1)).is_empty());
+    // Nearly always the same result, whatever it is of.
+    assert!(redundant_computation::detect(&elsewhere(0.97, 1.0, 0.9)).is_empty());
+}
+
+#[test]
+fn calls_about_one_object_each_may_keep_results_of_many() {
+    let of_objects = |about: f64, share: f64| {
+        redundant(
+            |one| {
+                one.seen = seen(share);
+                one.distinct_per_burst = 1000.0;
+                one.about_one_object = about;
+            },
+            false,
+        )
+    };
+    assert_eq!(
+        redundant_computation::detect(&of_objects(1.0, 0.8)).len(),
+        1
+    );
+    assert!(redundant_computation::detect(&of_objects(0.3, 0.8)).is_empty());
+    assert!(redundant_computation::detect(&of_objects(1.0, 0.4)).is_empty());
 }
 
 #[test]
@@ -185,6 +238,11 @@ fn calls_that_do_not_repeat_enough_are_not_redundant() {
 
 /// A binary search, by order or by equality, of eight iterations.
 fn search(by_order: bool, computes: bool) -> AnalysisInput {
+    search_with(by_order, computes, false)
+}
+
+/// The same; with `halves` the range is halved in each iteration.
+fn search_with(by_order: bool, computes: bool, halves: bool) -> AnalysisInput {
     let (runs, times) = (CALLS, 8 * CALLS);
     let one = function(
         "period_of",
@@ -201,6 +259,8 @@ fn search(by_order: bool, computes: bool) -> AnalysisInput {
             }
             if computes {
                 a.imul_2(rdx, rcx)?;
+            } else if halves {
+                a.shr(rcx, 1)?;
             } else {
                 a.nop()?;
             }
@@ -227,6 +287,7 @@ fn repeated_runs(mut input: AnalysisInput, previous: f64) -> AnalysisInput {
         head: point(&input, 0, 1),
         seen: seen(0.99),
         repeats_previous: seen(previous),
+        starts_as_previous: None,
         distinct_per_burst: 3.0,
         share_of_instructions: share_of(0.8),
         instructions_per_run: 50.0,
@@ -247,6 +308,35 @@ fn search_that_ends_where_the_one_before_ended_is_found() {
             if (iterations - 8.0).abs() < 1e-9
     )));
     assert!(found[0].residual_fraction.value < 0.2);
+}
+
+/// Runs that all end elsewhere, with so much of the start in common.
+fn alike_at_first(input: AnalysisInput, share: f64) -> AnalysisInput {
+    let mut input = repeated_runs(input, 0.0);
+    let observed = input.observed.as_mut().expect("observations");
+    observed.repeated_loops[0].starts_as_previous = Some(seen(share));
+    observed.repeated_loops[0].seen = seen(0.1);
+    input
+}
+
+#[test]
+fn binary_search_that_ends_near_the_one_before_is_found() {
+    for by_order in [true, false] {
+        let found =
+            repeated_search::detect(&alike_at_first(search_with(by_order, false, true), 0.85));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].fix, Fix::RememberFound { few: false });
+        assert!(has_fact(&found, |fact| matches!(
+            fact,
+            Fact::Observed(ObservedFact::SearchesStartAlike { .. })
+        )));
+    }
+    // Keys at random have the first probes in common, no more.
+    let random = alike_at_first(search_with(true, false, true), 0.25);
+    assert!(repeated_search::detect(&random).is_empty());
+    // A search from the start has it in common whatever it looks for.
+    assert!(repeated_search::detect(&alike_at_first(search(true, false), 0.85)).is_empty());
+    assert!(repeated_search::detect(&alike_at_first(search(false, false), 0.85)).is_empty());
 }
 
 #[test]

@@ -198,6 +198,7 @@ fn copied_twice(bytes: f64, again: f64) -> AnalysisInput {
         system_call: false,
         calls: 200_000,
         users: vec![user(0), user(1)],
+        ..RuntimeUse::default()
     });
     let target = Some(CodePoint {
         module: 1,

@@ -179,6 +179,7 @@ fn kernel_names_the_lines_with_most_system_calls() {
         system_call: true,
         calls: users.iter().map(|user| user.calls as u64).sum(),
         users,
+        ..RuntimeUse::default()
     };
     input.program.runtime = vec![
         calls("lseek", vec![user(7, 900.0)]),

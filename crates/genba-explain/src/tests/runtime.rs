@@ -50,6 +50,7 @@ fn service(name: &str, users: Vec<UserCall>) -> RuntimeUse {
         system_call: matches!(name, "read" | "write" | "sched_yield"),
         calls: users.iter().map(|user| user.calls).sum::<f64>() as u64,
         users,
+        ..RuntimeUse::default()
     }
 }
 
@@ -86,6 +87,17 @@ fn malloc_churn_is_found_for_short_lived_allocations() {
     assert_eq!((site.function.as_str(), site.line), ("build", Some(7)));
     // A half goes for certain nearly, and not more than all.
     assert!(found[0].residual_fraction.value < 0.7 && found[0].residual_fraction.high < 0.9);
+}
+
+#[test]
+fn malloc_churn_names_who_asks_through_a_wrapper() {
+    let mut input = churn();
+    for one in &mut input.program.runtime {
+        one.askers = vec![user(31, 6e6, &[]), user(45, 4e6, &[])];
+    }
+    let found = malloc_churn::detect(&input);
+    let site = found[0].at.as_ref().expect("a site");
+    assert_eq!(site.line, Some(31));
 }
 
 #[test]

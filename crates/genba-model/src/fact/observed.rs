@@ -22,6 +22,21 @@ pub enum ObservedFact {
         /// Bursts.
         bursts: u32,
     },
+    /// Calls that do what a call of the same function did just before at another place.
+    RepeatedElsewhere {
+        /// The function.
+        function: String,
+        /// Calls from here.
+        calls: u64,
+        /// Share of them that read and get what the other place read and got.
+        share: Estimate,
+        /// Function of the other place.
+        caller: Option<String>,
+        /// Its line.
+        line: Option<u32>,
+        /// Bursts.
+        bursts: u32,
+    },
     /// Runs of a loop that load the same from the same addresses and branch alike.
     RepeatedLoops {
         /// Runs.
@@ -40,6 +55,17 @@ pub enum ObservedFact {
         /// Iterations of each.
         iterations: f64,
         /// Share of them that repeat the run before.
+        share: Estimate,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Runs of a search loop that begin as the run before: they end near where that one ended.
+    SearchesStartAlike {
+        /// Runs.
+        searches: u64,
+        /// Iterations of each.
+        iterations: f64,
+        /// Share of the iterations that the run before made as well.
         share: Estimate,
         /// Bursts.
         bursts: u32,

@@ -18,6 +18,26 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*calls),
             range(share)
         ),
+        ObservedFact::RepeatedElsewhere {
+            function,
+            calls,
+            share,
+            caller,
+            line,
+            bursts,
+        } => {
+            let place = match (caller, line) {
+                (Some(caller), Some(line)) => format!("`{caller}` (line {line})"),
+                (Some(caller), None) => format!("`{caller}`"),
+                (None, _) => "another place".to_owned(),
+            };
+            format!(
+                "`{function}` is called {} times here; {} do what it did just before for {place}: they \
+                 read the same and give the same result ({bursts} bursts)",
+                count(*calls),
+                range(share)
+            )
+        }
         ObservedFact::RepeatedLoops {
             runs,
             share,
@@ -73,6 +93,17 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
         } => format!(
             "of {} searches with {iterations:.1} iterations each {} end where the one before ended \
              ({bursts} bursts)",
+            count(*searches),
+            range(share)
+        ),
+        ObservedFact::SearchesStartAlike {
+            searches,
+            iterations,
+            share,
+            bursts,
+        } => format!(
+            "{} searches make {iterations:.1} iterations each; {} of these were made by the search \
+             before as well, which ended near ({bursts} bursts)",
             count(*searches),
             range(share)
         ),

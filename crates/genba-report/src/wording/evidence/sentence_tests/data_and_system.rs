@@ -239,6 +239,14 @@ fn facts_about_what_bursts_recorded() {
             distinct: 24.0,
             bursts: 30,
         },
+        ObservedFact::RepeatedElsewhere {
+            function: s("hash_of"),
+            calls: 9_000_000,
+            share,
+            caller: Some(s("table_find")),
+            line: Some(41),
+            bursts: 30,
+        },
         ObservedFact::RepeatedLoops {
             runs: 48_000_000,
             share,
@@ -269,6 +277,12 @@ fn facts_about_what_bursts_recorded() {
         ObservedFact::RepeatedSearches {
             searches: 40_000_000,
             iterations: 7.9,
+            share,
+            bursts: 30,
+        },
+        ObservedFact::SearchesStartAlike {
+            searches: 40_000_000,
+            iterations: 15.8,
             share,
             bursts: 30,
         },
