@@ -9,6 +9,7 @@ use crate::branches::{self, BranchSite, OneWayBranch};
 use crate::burst_weights;
 use crate::cache_geometry::CacheGeometry;
 use crate::call_lengths::{self, CallLength};
+use crate::call_work::{self, CallWork};
 use crate::code_knowledge::CodeKnowledge;
 use crate::data_places::{self, AddressSpace, DataSite};
 use crate::dead_stores::{self, DeadStore};
@@ -69,6 +70,9 @@ pub struct Observations {
     /// Third arguments of calls, in order of their place.
     #[serde(default)]
     pub call_lengths: Vec<CallLength>,
+    /// Instructions of calls, in order of their place.
+    #[serde(default)]
+    pub call_work: Vec<CallWork>,
     /// Calls that hand on memory in consecutive pieces.
     #[serde(default)]
     pub piecewise_calls: Vec<PiecewiseCall>,
@@ -257,6 +261,7 @@ pub fn observe(
         repeated_loops: repeated_loops::repeated_loops(bursts, code),
         argument_values: argument_values::argument_values(bursts),
         call_lengths: call_lengths::call_lengths(bursts),
+        call_work: call_work::call_work(bursts),
         piecewise_calls: piecewise_calls::piecewise_calls(bursts),
         advancing_calls: advancing_calls::advancing_calls(bursts),
         long_products: long_products::long_products(bursts),

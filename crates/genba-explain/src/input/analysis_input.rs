@@ -396,6 +396,9 @@ pub struct FunctionInput {
     pub callers: Vec<Caller>,
     /// The user's calls that lead to it, through whatever libraries, most calls first.
     pub user_callers: Vec<UserCall>,
+    /// Of a function of the C library that scans: the same, through functions of the user's own that hand the
+    /// call on.
+    pub askers: Vec<UserCall>,
     /// Main source file of its translation unit.
     pub unit: Option<String>,
     /// Compiler and options, where debug information says so.

@@ -21,7 +21,7 @@ use crate::input::call_paths::CallPaths;
 use crate::input::conversions::{add_formats, conversions};
 use crate::input::functions_with_callees::functions_with_callees;
 use crate::input::kernel_work::kernel_work;
-use crate::input::library_time::{library_time, user_callers};
+use crate::input::library_time::{askers, library_time, user_callers};
 use crate::input::own_code::is_toolchain_file;
 use crate::input::runtime_use::runtime_use;
 use crate::input::values::Values;
@@ -82,13 +82,11 @@ impl AnalysisInput {
             })
             .take(MAX_ANALYSED_FUNCTIONS)
             .filter_map(|(weight, id, hits)| {
-                let callers = user_callers(
-                    resolved,
-                    paths.as_mut(),
-                    names.as_ref(),
-                    &resolved.functions[*id as usize],
-                );
-                function_input(resolved, *id, *weight, hits, names.as_ref(), callers)
+                let function = &resolved.functions[*id as usize];
+                let names = names.as_ref();
+                let callers = user_callers(resolved, paths.as_mut(), names, function);
+                let askers = askers(resolved, paths.as_mut(), names, function);
+                function_input(resolved, *id, *weight, hits, names, (callers, askers))
             })
             .collect();
         add_formats(&mut program.conversions, &functions, resolved);
@@ -209,7 +207,7 @@ fn function_input(
     weight: u64,
     hits: &AddressHits,
     names: Option<&ExecutedFunctions>,
-    user_callers: Vec<UserCall>,
+    (user_callers, askers): (Vec<UserCall>, Vec<UserCall>),
 ) -> Option<FunctionInput> {
     let function = &resolved.functions[id as usize];
     let binary = resolved.code.binary(function.module).ok()?;
@@ -269,6 +267,7 @@ fn function_input(
         call_sites,
         callers,
         user_callers,
+        askers,
         unit: unit.as_ref().and_then(|unit| unit.name.clone()),
         producer: unit.and_then(|unit| unit.producer),
         counted: executed.is_some(),

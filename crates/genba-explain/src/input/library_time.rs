@@ -9,10 +9,10 @@ use genba_profile::jit::code_index::is_generated_code;
 
 use crate::constants::search_limits::MAX_LIBRARY_FUNCTIONS;
 use crate::input::analysis_input::{FunctionInput, LibraryTime, UserCall};
-use crate::input::call_paths::CallPaths;
+use crate::input::call_paths::{CallPaths, Follow};
 use crate::input::from_profile::is_own;
 use crate::input::own_code::is_toolchain_file;
-use crate::input::runtime_services::is_library;
+use crate::input::runtime_services::{is_library, is_scan_function};
 
 /// Index of a function of the profile among those that were executed.
 fn executed_as(
@@ -41,6 +41,23 @@ pub(crate) fn user_callers(
         .and_then(|(joined, names)| executed_as(resolved, joined, names, function));
     match (found, paths) {
         (Some(id), Some(paths)) => paths.users(&[id]).1,
+        _ => Vec::new(),
+    }
+}
+
+/// The same of a function of the C library that scans, through functions of the user's own that hand the call
+/// on.
+pub(crate) fn askers(
+    resolved: &ResolvedProfile,
+    paths: Option<&mut CallPaths<'_>>,
+    names: Option<&ExecutedFunctions>,
+    function: &Function,
+) -> Vec<UserCall> {
+    let found = (resolved.joined.as_ref().zip(names))
+        .filter(|_| is_scan_function(&function.name))
+        .and_then(|(joined, names)| executed_as(resolved, joined, names, function));
+    match (found, paths) {
+        (Some(id), Some(paths)) => paths.askers(&[id], Follow::Wrappers).1,
         _ => Vec::new(),
     }
 }

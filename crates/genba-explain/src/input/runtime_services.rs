@@ -101,6 +101,29 @@ fn is_copy(name: &str) -> bool {
     })
 }
 
+/// Whether a function of the C library reads memory up to what it looks for.
+pub(crate) fn is_scan_function(name: &str) -> bool {
+    // Of several versions the one for this processor: `__strlen_evex`.
+    let stem = plain(name).split('_').next();
+    matches!(
+        stem,
+        Some(
+            "strlen"
+                | "wcslen"
+                | "strchr"
+                | "strchrnul"
+                | "strrchr"
+                | "strstr"
+                | "strpbrk"
+                | "strspn"
+                | "strcspn"
+                | "memchr"
+                | "memrchr"
+                | "rawmemchr"
+        )
+    )
+}
+
 fn is_lock_entry(name: &str) -> bool {
     matches!(
         name,

@@ -6,6 +6,7 @@ mod chain_searches;
 mod conversions;
 mod copied_bytes;
 mod latency;
+mod library_scans;
 mod long_divisions;
 mod long_products;
 mod loops;

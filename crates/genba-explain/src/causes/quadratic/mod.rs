@@ -4,7 +4,8 @@
 //! - an inner loop that searches a sequence for one equal element from its first one, hundreds of
 //!   elements for each item;
 //! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
-//!   times the input and the memory of the program (`rescan`), itself or by calls (`rescan_by_calls`);
+//!   times the input and the memory of the program (`rescan`), itself, by calls (`rescan_by_calls`) or in the
+//!   C library (`library_scan`);
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
 //! - `strcat` to a string that has grown long, for each piece.
@@ -16,6 +17,7 @@
 //! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
 //! Complexity", FSE 2007.
 
+mod library_scan;
 mod rescan;
 mod rescan_by_calls;
 mod search;
@@ -32,6 +34,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::hot_loops;
+use library_scan::library_scan;
 use rescan::rescan;
 use rescan_by_calls::rescans_by_calls;
 use search::search;
@@ -53,6 +56,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     }
     let appends = input.functions.iter().enumerate();
     found.extend(appends.filter_map(|(index, function)| append(input, index, function)));
+    found.extend((0..input.functions.len()).filter_map(|index| library_scan(input, index)));
     found
 }
 
