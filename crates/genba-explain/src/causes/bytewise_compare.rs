@@ -2,7 +2,7 @@
 //!
 //! **Signature.** A loop whose usual path loads a byte and only compares it, with a byte of another
 //! run or with a constant, in runs of 16 bytes or more. Or a long loop without branches that only
-//! asks of each byte whether it is one of a few constants ([`crate::patterns::byte_matches`]).
+//! asks of each byte whether it is one of a few that stay ([`crate::patterns::byte_matches`]).
 //!
 //! **Confirmation.** The counted run length. Short runs are not reported: wider code does not pay
 //! there.
@@ -14,6 +14,7 @@
 use genba_model::{ByteOperation, Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
+use crate::causes::missed_vectorisation;
 use crate::constants::counts::MIN_BYTES_PER_LONG_SCAN;
 use crate::constants::gains::{BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, MAX_RESIDUAL};
 use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
@@ -40,6 +41,15 @@ fn without_branches(input: &AnalysisInput) -> Vec<Candidate> {
     let own = loops.iter().filter(|one| one.input.own);
     own.filter_map(|one| {
         let matches = byte_matches(one)?;
+        // A count is what compilers vectorise.
+        let vectorised = || missed_vectorisation::detect(input);
+        let same = |other: &Candidate| {
+            other.function == Some(one.function)
+                && (other.site.iter()).any(|at| one.members.contains(at))
+        };
+        if matches.counts_only && vectorised().iter().any(same) {
+            return None;
+        }
         let bytes = matches.bytes as f64;
         if one.trips? * bytes < MIN_BYTES_PER_LONG_SCAN {
             return None;

@@ -12,6 +12,7 @@ use crate::constants::search_limits::MAX_BYTES_LOOKED_FOR;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::invariance::is_same_each_iteration;
 use crate::patterns::value_steps::{Step, address_step};
 
 /// A loop that looks for bytes without branches.
@@ -21,17 +22,28 @@ pub(crate) struct ByteMatches {
     pub comparisons: Vec<usize>,
     /// Bytes looked at in an iteration.
     pub bytes: usize,
+    /// Whether nothing is remembered of the bytes that are found but their number.
+    pub counts_only: bool,
 }
 
-/// Whether a loop's only use of memory is to compare bytes with constants, and whether what it makes
-/// of the outcome are conditional moves and flags.
+/// What bytes are compared with.
+#[derive(PartialEq)]
+enum Needle<'a> {
+    /// A constant, as it is printed.
+    Constant(&'a str),
+    /// A value that stays, by its number.
+    Kept(u32),
+}
+
+/// Whether a loop's only use of memory is to compare bytes with constants or with what stays, and whether
+/// what it makes of the outcome are conditional moves, flags and counts.
 pub(crate) fn byte_matches(found: &HotLoop<'_>) -> Option<ByteMatches> {
     let function = found.input;
     if found.has_opaque() || found.usual().count() != found.members.len() {
         return None;
     }
     let uses = Uses::of(function);
-    let mut wanted: Vec<&str> = Vec::new();
+    let mut wanted: Vec<Needle<'_>> = Vec::new();
     let (mut comparisons, mut bytes) = (Vec::new(), 0);
     for &at in &found.members {
         let data = &function.data[at];
@@ -45,9 +57,9 @@ pub(crate) fn byte_matches(found: &HotLoop<'_>) -> Option<ByteMatches> {
             false => return None,
         };
         for comparison in compared {
-            let constant = immediate(&function.code[comparison].text)?;
-            if !wanted.contains(&constant) {
-                wanted.push(constant);
+            let needle = needle(found, comparison, at)?;
+            if !wanted.contains(&needle) {
+                wanted.push(needle);
             }
             if !selects(found, &uses, comparison) {
                 return None;
@@ -59,8 +71,11 @@ pub(crate) fn byte_matches(found: &HotLoop<'_>) -> Option<ByteMatches> {
         .members
         .iter()
         .any(|&at| function.code[at].mnemonic.starts_with("cmov"));
-    (moves && !comparisons.is_empty() && wanted.len() <= MAX_BYTES_LOOKED_FOR)
-        .then_some(ByteMatches { comparisons, bytes })
+    (!comparisons.is_empty() && wanted.len() <= MAX_BYTES_LOOKED_FOR).then_some(ByteMatches {
+        comparisons,
+        bytes,
+        counts_only: !moves,
+    })
 }
 
 /// Whether an instruction reads one byte of a stream.
@@ -88,6 +103,25 @@ fn compared_only(found: &HotLoop<'_>, uses: &Uses, at: usize) -> Option<Vec<usiz
         .iter()
         .all(|&one| function.code[one].mnemonic == "cmp");
     (!readers.is_empty() && inside && compare).then_some(readers)
+}
+
+/// What an instruction compares the byte with that was loaded at `load`.
+fn needle<'a>(found: &HotLoop<'a>, at: usize, load: usize) -> Option<Needle<'a>> {
+    let function = found.input;
+    if let Some(constant) = immediate(&function.code[at].text) {
+        return Some(Needle::Constant(constant));
+    }
+    let loaded = function.values.writes(load).iter();
+    let loaded: Vec<u32> = (loaded.filter(|_| at != load))
+        .map(|one| one.1.number)
+        .collect();
+    let in_address = function.data[at].address_reads;
+    let mut others = (function.values.reads(at).iter())
+        .filter(|one| one.0 < FLAGS && in_address >> one.0 & 1 == 0)
+        .filter(|one| !loaded.contains(&one.1.number));
+    let (other, rest) = (others.next()?.1, others.next());
+    (rest.is_none() && is_same_each_iteration(function, found.index, other))
+        .then_some(Needle::Kept(other.number))
 }
 
 /// The constant that an instruction compares with: its last operand.

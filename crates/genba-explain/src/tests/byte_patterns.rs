@@ -143,6 +143,10 @@ enum Outcome {
     Branch,
     /// Less, not equal.
     Order,
+    /// Equal to what is in a register, and counted.
+    Counted,
+    /// Equal to what changes with each byte.
+    Changing,
 }
 
 /// Lines and columns up to an error, in starts of this length.
@@ -157,8 +161,19 @@ fn position(bytes: u64, outcome: Outcome) -> FunctionInput {
             a.set_label(&mut head)?;
             a.add(rdx, 1)?;
             a.xor(r8d, r8d)?;
-            a.cmp(byte_ptr(rsi + rdi), 10)?;
             match outcome {
+                Outcome::Counted | Outcome::Changing => a.cmp(byte_ptr(rsi + rdi), r10b)?,
+                _ => a.cmp(byte_ptr(rsi + rdi), 10)?,
+            }
+            match outcome {
+                Outcome::Counted => {
+                    a.sete(r8b)?;
+                    a.nop()?;
+                }
+                Outcome::Changing => {
+                    a.sete(r8b)?;
+                    a.lea(r10, ptr(r10 + 1))?;
+                }
                 Outcome::Selected => {
                     a.cmove(rdx, r9)?;
                     a.sete(r8b)?;
@@ -199,6 +214,8 @@ fn bytes_tested_without_branches_are_found() {
     let found = tests_of(1_000_000, Outcome::Selected);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].site, [3]);
+    let counted = tests_of(1_000_000, Outcome::Counted);
+    assert_eq!(counted.len(), 1);
 }
 
 #[test]
@@ -208,6 +225,10 @@ fn short_texts_branches_and_orders_are_no_tests_without_branches() {
     assert!(
         tests_of(1_000_000, Outcome::Order).is_empty(),
         "not equality"
+    );
+    assert!(
+        tests_of(1_000_000, Outcome::Changing).is_empty(),
+        "looks for something else each time"
     );
 }
 
