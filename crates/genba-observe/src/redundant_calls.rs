@@ -50,6 +50,10 @@ pub struct RedundantCall {
     /// follows from it: each is about one object, which stays as it is.
     #[serde(default)]
     pub about_one_object: f64,
+    /// Calls that read the contents of an earlier one from here, wherever they were, an address among
+    /// them, and have its telling result (a large number or an address): what they are about has moved.
+    #[serde(default)]
+    pub moved: Option<Seen>,
     /// Calls that do what one of the last calls of the same function from another place did.
     #[serde(default)]
     pub elsewhere: Option<DoneElsewhere>,
@@ -81,6 +85,9 @@ const MAX_CALLS_BEFORE: usize = 4;
 /// Arguments below are numbers; those from here on are taken for addresses.
 const FIRST_ADDRESS: u64 = 1 << 32;
 
+/// User space ends here.
+const LAST_ADDRESS: u64 = 1 << 47;
+
 /// Results from here on are taken for hashes, numbers of many digits or addresses: two that are equal come
 /// of the same.
 const MIN_TELLING_RESULT: u64 = 1 << 20;
@@ -94,6 +101,8 @@ struct Open {
     inputs: u64,
     /// The same without addresses.
     contents: u64,
+    /// Whether an address was read from memory: contents tell what they are of.
+    read_address: bool,
     /// Hash of the arguments alone.
     arguments: u64,
     /// Registers that they are in, as in [`crate::ArgumentRegisters::integer`].
@@ -144,6 +153,8 @@ struct SiteOfBurst {
     inputs: FastSet<u64>,
     last: Option<u64>,
     last_result: Option<u64>,
+    /// Contents and results.
+    contents: FastSet<u64>,
     arguments: FastSet<u64>,
     first: Option<[u64; 6]>,
     /// Registers whose argument is not always that of the first call.
@@ -187,6 +198,7 @@ pub(crate) fn redundant_calls(
         previous: Tally::new(),
         shares: BurstShare::new(),
         elsewhere: Tally::new(),
+        moved: Tally::new(),
         totals: FastMap::default(),
         sites: FastMap::default(),
         before: FastMap::default(),
@@ -203,6 +215,7 @@ pub(crate) fn redundant_calls(
         found.tally.end_of_burst(burst.weight);
         found.previous.end_of_burst(burst.weight);
         found.elsewhere.end_of_burst(burst.weight);
+        found.moved.end_of_burst(burst.weight);
         found
             .shares
             .end_of_burst(burst.instructions as f64, burst.weight);
@@ -211,7 +224,8 @@ pub(crate) fn redundant_calls(
         .filter_map(|(key, seen)| {
             let totals = found.totals.get(&key)?;
             let elsewhere = found.done_elsewhere(key, totals);
-            if seen.share.value <= 0.0 && elsewhere.is_none() {
+            let moved = found.moved.seen(key).filter(|one| one.share.value > 0.0);
+            if seen.share.value <= 0.0 && elsewhere.is_none() && moved.is_none() {
                 return None;
             }
             let calls = totals.calls.max(1) as f64;
@@ -226,6 +240,7 @@ pub(crate) fn redundant_calls(
                 stores_outside: totals.outside as f64 / calls,
                 about_one_object: totals.bursts_about_one_object as f64
                     / totals.bursts.max(1) as f64,
+                moved,
                 elsewhere,
             })
         })
@@ -241,6 +256,7 @@ struct Found {
     tally: Tally<Key>,
     previous: Tally<Key>,
     elsewhere: Tally<Key>,
+    moved: Tally<Key>,
     shares: BurstShare<Key>,
     totals: FastMap<Key, Totals>,
     sites: FastMap<Key, SiteOfBurst>,
@@ -320,6 +336,7 @@ fn inside(
             if !own {
                 top.inputs = mix(mix(top.inputs, address), value);
                 top.contents = mix(top.contents, value);
+                top.read_address |= size == 8 && (FIRST_ADDRESS..LAST_ADDRESS).contains(&value);
             }
         }
         Observed::Store {
@@ -386,6 +403,7 @@ fn opened(
     Open {
         inputs,
         contents,
+        read_address: false,
         arguments,
         registers: known.map_or(0, |registers| registers.integer),
         began: stores,
@@ -401,6 +419,7 @@ fn opened(
 fn inherit(parent: &mut Open, frame: &Frame, child: Open) {
     parent.inputs = mix(parent.inputs, child.inputs);
     parent.contents = mix(parent.contents, child.contents);
+    parent.read_address |= child.read_address;
     parent.instructions += child.instructions;
     (parent.stored).inherit(child.stored, |address| !is_of_frame(frame, address));
     parent.watched &= child.watched;
@@ -430,6 +449,14 @@ impl Found {
             true => !site.inputs.insert(inputs),
             false => site.inputs.contains(&inputs),
         };
+        let telling = one.read_address && result >= MIN_TELLING_RESULT;
+        let contents = mix(mix(one.contents, result), left.unwrap_or(0));
+        let known_contents = match site.contents.len() < MAX_INPUTS {
+            true => !site.contents.insert(contents),
+            false => site.contents.contains(&contents),
+        };
+        let moved = telling && known_contents;
+        self.moved.count(key, moved);
         if site.last_result.replace(result) == Some(result) {
             totals.same_results += 1;
         }
@@ -438,7 +465,7 @@ impl Found {
             self.previous.count(key, last == inputs);
         }
         let elsewhere = self.compare_with_other_places(key, one.contents, result);
-        if known || elsewhere {
+        if known || elsewhere || moved {
             self.shares.add(key, one.instructions as f64);
         }
     }
@@ -612,6 +639,31 @@ mod tests {
         // One that never changes says nothing.
         let all = found((0..20).flat_map(|n| pair(n, 1 << 32)).collect());
         assert!(elsewhere(&all).is_some_and(|one| one.by_chance > 0.9));
+    }
+
+    #[test]
+    fn call_about_what_moved_has_the_contents_and_result_of_an_earlier_one() {
+        // An element with an address in it, at another place each time.
+        let element = |n: u64, content: u64, result: u64| {
+            let mut events = once((1 << 40) + 64 * n, content);
+            events[6] = ret(0x110, result);
+            events
+        };
+        let moved = |all: Vec<RedundantCall>| all.iter().find_map(|one| one.moved);
+        let text = |n: u64| (1 << 41) + 100 * (n % 5);
+        let all = found(
+            (0..40)
+                .flat_map(|n| element(n, text(n), text(n) + 7))
+                .collect(),
+        );
+        let seen = moved(all).expect("they come again");
+        assert!((seen.share.value - 35.0 / 40.0).abs() < 1e-9, "{seen:?}");
+        // Numbers that are equal may be of different elements.
+        let all = found((0..40).flat_map(|n| element(n, n % 5, text(n))).collect());
+        assert!(moved(all).is_none());
+        // Small results are equal now and then.
+        let all = found((0..40).flat_map(|n| element(n, text(n), n % 5)).collect());
+        assert!(moved(all).is_none());
     }
 
     #[test]

@@ -195,8 +195,10 @@ fn left(repeated: Estimate, costs: [f64; 3]) -> Estimate {
 pub(crate) struct RepeatedCalls<'a> {
     seen: &'a RedundantCall,
     caller: usize,
-    at: usize,
+    /// The calls: those of one function in one other are one finding, since one kept result serves them.
+    sites: Vec<usize>,
     target: &'a CallTarget,
+    calls: u64,
     share: f64,
     all: f64,
     repeated: Estimate,
@@ -224,8 +226,23 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
             let callee = index_of(input, &outer.target.function, &outer.target.module);
             callee.is_some_and(|callee| reaches(input, callee, one.caller, MAX_CALLERS_FOLLOWED))
         });
-        if !inside {
-            outermost.push(one);
+        if inside {
+            continue;
+        }
+        let same = |other: &&mut RepeatedCalls<'_>| {
+            other.caller == one.caller
+                && other.target.function == one.target.function
+                && other.target.module == one.target.module
+                && other.elsewhere.is_none()
+                && one.elsewhere.is_none()
+        };
+        match outermost.iter_mut().find(same) {
+            Some(other) => {
+                other.sites.extend(&one.sites);
+                other.share = (other.share + one.share).min(1.0);
+                other.calls += one.calls;
+            }
+            None => outermost.push(one),
         }
     }
     outermost
@@ -265,8 +282,9 @@ fn repeated<'a>(
     Some(RepeatedCalls {
         seen,
         caller,
-        at,
+        sites: vec![at],
         target,
+        calls: target.count,
         share,
         all,
         repeated,
@@ -276,13 +294,15 @@ fn repeated<'a>(
     })
 }
 
-/// Share of the calls that repeat an earlier one of the same object: however many objects there are, each
-/// can keep its result.
+/// Share of the calls that repeat an earlier one of the same object, which may have moved: however many
+/// objects there are, each can keep its result.
 fn of_objects(seen: &RedundantCall) -> Option<Estimate> {
-    let known = is_enough(&seen.seen)
-        && seen.seen.share.low >= MIN_REPEATED_OF_OBJECT
-        && seen.about_one_object >= MIN_REPEATED_AMONG_FEW;
-    known.then_some(seen.seen.share)
+    let repeated = |one: &Seen| is_enough(one) && one.share.low >= MIN_REPEATED_OF_OBJECT;
+    let stays = repeated(&seen.seen) && seen.about_one_object >= MIN_REPEATED_AMONG_FEW;
+    match stays {
+        true => Some(seen.seen.share),
+        false => (seen.moved.filter(repeated)).map(|one| one.share),
+    }
 }
 
 /// Whether nearly all calls do what one other place did.
@@ -337,14 +357,14 @@ fn search_heat(input: &AnalysisInput, function: &FunctionInput) -> f64 {
 impl RepeatedCalls<'_> {
     /// The candidate of either cause.
     pub(crate) fn candidate(&self, cause: Cause, fix: Fix) -> Candidate {
-        let each = self.share * self.all / self.target.count as f64;
-        let mut one = Candidate::new(cause, Some(self.caller), vec![self.at], fix);
+        let each = self.share * self.all / self.calls as f64;
+        let mut one = Candidate::new(cause, Some(self.caller), self.sites.clone(), fix);
         one.share = Some(self.share);
         one.residual_fraction = left(self.repeated, CYCLES_OF_KEPT_RESULT.map(|one| one / each));
-        one.executions = Some(self.target.count);
+        one.executions = Some(self.calls);
         one.cycles = Some(Estimate::exact(each));
         let function = self.target.function.clone();
-        let calls = self.target.count;
+        let calls = self.calls;
         let bursts = self.seen.seen.bursts;
         one.fact(match &self.elsewhere {
             Some((caller, line)) => ObservedFact::RepeatedElsewhere {

@@ -121,6 +121,7 @@ fn redundant(change: impl FnOnce(&mut RedundantCall), search: bool) -> AnalysisI
         instructions_per_call: 200.0,
         stores_outside: 0.0,
         about_one_object: 0.0,
+        moved: None,
         elsewhere: None,
     };
     change(&mut one);
@@ -200,6 +201,19 @@ fn calls_about_one_object_each_may_keep_results_of_many() {
     );
     assert!(redundant_computation::detect(&of_objects(0.3, 0.8)).is_empty());
     assert!(redundant_computation::detect(&of_objects(1.0, 0.4)).is_empty());
+    // They move, so that addresses say nothing.
+    let moved = |share: f64| {
+        redundant(
+            |one| {
+                one.seen = seen(0.1);
+                one.distinct_per_burst = 1000.0;
+                one.moved = Some(seen(share));
+            },
+            false,
+        )
+    };
+    assert_eq!(redundant_computation::detect(&moved(0.8)).len(), 1);
+    assert!(redundant_computation::detect(&moved(0.5)).is_empty());
 }
 
 #[test]
