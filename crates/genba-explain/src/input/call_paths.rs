@@ -17,7 +17,7 @@ use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::UserCall;
 use crate::input::from_profile::{is_own, place_of};
 use crate::input::own_code::is_toolchain_file;
-use crate::input::runtime_services::is_library;
+use crate::input::runtime_services::{is_allocator, is_library};
 use genba_attribution::counted::{CallSite, ExecutedFunctions, Joined, call_sites};
 use genba_symbols::CodeFrame;
 
@@ -56,6 +56,8 @@ pub(crate) struct CallPaths<'a> {
     callers: HashMap<u32, Vec<CallSite>>,
     /// All calls of a function.
     all: HashMap<u32, f64>,
+    /// Calls that a function makes, but for those of the allocator.
+    made: HashMap<u32, f64>,
     /// Frames by place of call, which cost a look into the debug information.
     frames: HashMap<CodePoint, Vec<CodeFrame>>,
 }
@@ -65,9 +67,13 @@ impl<'a> CallPaths<'a> {
         let index = &joined.index;
         let mut callers: HashMap<u32, Vec<CallSite>> = HashMap::new();
         let mut all: HashMap<u32, f64> = HashMap::new();
+        let mut made: HashMap<u32, f64> = HashMap::new();
         for site in call_sites(index, names) {
             if site.caller != site.callee {
                 *all.entry(site.callee).or_default() += site.count as f64;
+                if !is_allocator(&names.list[site.callee as usize].name) {
+                    *made.entry(site.caller).or_default() += site.count as f64;
+                }
                 callers.entry(site.callee).or_default().push(site);
             }
         }
@@ -77,6 +83,7 @@ impl<'a> CallPaths<'a> {
             paths: index.modules.iter().map(|m| m.path.as_str()).collect(),
             callers,
             all,
+            made,
             frames: HashMap::new(),
         }
     }
@@ -115,7 +122,12 @@ impl<'a> CallPaths<'a> {
         let index = &self.joined.index;
         let calls = index.entered(caller.module, caller.address, caller.end);
         let called = self.all.get(&site.caller).copied().unwrap_or(0.0);
-        caller.known && hands_on(calls, called, site.count, caller.instructions)
+        let made = self.made.get(&site.caller).copied().unwrap_or(0.0);
+        let others = match is_allocator(&self.names.list[site.callee as usize].name) {
+            true => made,
+            false => made - site.count as f64,
+        };
+        caller.known && hands_on(calls, called, (site.count, others), caller.instructions)
     }
 
     /// Calls of the functions with these indices, taken together, and the user's calls that lead to
@@ -239,13 +251,14 @@ impl<'a> CallPaths<'a> {
     }
 }
 
-/// Whether a function does little but make a call: most of its `calls` make it (`made`), few of its own
-/// `instructions` are executed for each, and it is known who calls it (`called` times).
-fn hands_on(calls: u64, called: f64, made: u64, instructions: u64) -> bool {
+/// Whether a function does little but make a call: most of its `calls` make it (`made`), hardly any makes
+/// `others`, few of its own `instructions` are executed for each, and it is known who calls it (`called` times).
+fn hands_on(calls: u64, called: f64, (made, others): (u64, f64), instructions: u64) -> bool {
     let calls = calls as f64;
     calls > 0.0
         && called >= MOST_OF_IT * calls
         && made as f64 >= MIN_PART_OF_WRAPPER * calls
+        && others <= (1.0 - MIN_PART_OF_WRAPPER) * calls
         && instructions as f64 <= MAX_INSTRUCTIONS_OF_WRAPPER * calls
 }
 
@@ -255,21 +268,23 @@ mod tests {
 
     #[test]
     fn small_functions_that_mostly_make_the_call_hand_on() {
-        assert!(hands_on(1000, 1000.0, 1000, 12_000));
+        assert!(hands_on(1000, 1000.0, (1000, 0.0), 12_000));
         // Zero bytes are asked for now and then.
-        assert!(hands_on(1000, 1000.0, 900, 12_000));
+        assert!(hands_on(1000, 1000.0, (900, 0.0), 12_000));
     }
 
     #[test]
     fn functions_with_work_of_their_own_do_not_hand_on() {
         // Fills what it allocates.
-        assert!(!hands_on(1000, 1000.0, 1000, 90_000));
+        assert!(!hands_on(1000, 1000.0, (1000, 0.0), 90_000));
         // Frees and resizes as well: its callers may do only that.
-        assert!(!hands_on(1000, 1000.0, 500, 12_000));
+        assert!(!hands_on(1000, 1000.0, (500, 0.0), 12_000));
         // Allocates now and then: a table that grows.
-        assert!(!hands_on(1000, 1000.0, 20, 12_000));
+        assert!(!hands_on(1000, 1000.0, (20, 0.0), 12_000));
+        // Computes with what it gets.
+        assert!(!hands_on(1000, 1000.0, (1000, 900.0), 12_000));
         // Called by nobody that is known.
-        assert!(!hands_on(1000, 10.0, 1000, 12_000));
-        assert!(!hands_on(0, 0.0, 0, 0));
+        assert!(!hands_on(1000, 10.0, (1000, 0.0), 12_000));
+        assert!(!hands_on(0, 0.0, (0, 0.0), 0));
     }
 }
