@@ -13,7 +13,8 @@
 //! **Confirmation.** The result kept.
 //!
 //! **Gain.** The measured time of the repeated calls with all that they call, less what a look at a kept
-//! result costs.
+//! result costs. Of repeated loops up to that of the function that they are in: whether the rest of it
+//! follows from the same inputs is not observed.
 //!
 //! **Source.** L. Della Toffola et al., "Performance problems you can fix: a dynamic analysis of
 //! memoization opportunities", OOPSLA 2015; S. Wen et al., "RedSpy: exploring value locality in
@@ -140,14 +141,27 @@ impl LoopsOfFunction<'_> {
         let fix = Fix::KeepResult {
             function: self.name.clone(),
         };
+        let rest = rest_of_function(function, &self.name, &members);
+        let rest_share = function.heat_of(rest.iter().copied());
+        let all_share = share + rest_share;
+        let of_loops = left(repeated, [value / each, low / each, high / each]);
         let mut one = Candidate::new(
             Cause::RedundantComputation,
             Some(self.function),
-            members,
+            members.clone(),
             fix,
         );
-        one.share = Some(share);
-        one.residual_fraction = left(repeated, [value / each, low / each, high / each]);
+        one.affected = [members, rest].concat();
+        one.affected.sort_unstable();
+        one.share = Some(all_share);
+        // Whether the rest follows from the same inputs was not observed: none of it may, or all.
+        let residual =
+            |of_loops: f64, saved: f64| (share * of_loops + rest_share * (1.0 - saved)) / all_share;
+        one.residual_fraction = Estimate {
+            value: residual(of_loops.value, 0.0),
+            low: residual(of_loops.low, repeated.high),
+            high: residual(of_loops.high, 0.0),
+        };
         one.executions = Some(runs);
         one.cycles = Some(Estimate::exact(each));
         Some(
@@ -165,6 +179,23 @@ impl LoopsOfFunction<'_> {
             }),
         )
     }
+}
+
+/// What is executed of a function of the source beside its repeated loops: the same kept result spares
+/// it, if it depends on nothing else. Nothing of a function that is called once: it makes no result again.
+fn rest_of_function(function: &FunctionInput, name: &str, loops: &[usize]) -> Vec<usize> {
+    let is_whole = name == function.function;
+    if is_whole && function.calls.is_some_and(|calls| calls <= 1) {
+        return Vec::new();
+    }
+    let of_source = |at: usize| {
+        let place = function.places.get(at);
+        is_whole || place.and_then(|one| one.function.as_deref()) == Some(name)
+    };
+    (0..function.code.len())
+        .filter(|&at| of_source(at) && function.counts[at] > 0)
+        .filter(|at| loops.binary_search(at).is_err())
+        .collect()
 }
 
 /// The share of executions that repeat an earlier one, and whether it is the one just before; `None`

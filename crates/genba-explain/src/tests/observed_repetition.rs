@@ -6,6 +6,7 @@ use iced_x86::code_asm::*;
 use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
 use genba_observe::{DoneElsewhere, Observations, RedundantCall, RepeatedLoop, Seen};
 
+use crate::candidate::Candidate;
 use crate::causes::{redundant_computation, repeated_search};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::tests::synthetic::{call, function, has_fact, program};
@@ -361,4 +362,50 @@ fn searches_without_a_last_result_to_test_are_not_reported() {
     assert!(repeated_search::detect(&repeated_runs(search(false, false), 0.95)).is_empty());
     // Computes with registers that may differ.
     assert!(repeated_search::detect(&repeated_runs(search(true, true), 0.95)).is_empty());
+}
+
+/// A function that sums six elements in a loop, with `rest` of the time behind the loop.
+fn repeated_sum(rest: f64, calls: u64) -> AnalysisInput {
+    let times = 6 * CALLS;
+    let mut one = function(
+        "surcharge",
+        |a| {
+            let mut head = a.create_label();
+            a.xor(eax, eax)?;
+            a.xor(ecx, ecx)?;
+            a.set_label(&mut head)?;
+            a.add(rax, qword_ptr(rdi + rcx * 8))?;
+            a.imul_3(rax, rax, 3)?;
+            a.add(rcx, 1)?;
+            a.cmp(rcx, 6)?;
+            a.jne(head)?;
+            a.imul_2(rax, rsi)?;
+            a.ret()
+        },
+        &[
+            CALLS, CALLS, times, times, times, times, times, CALLS, CALLS,
+        ],
+        &[0.0, 0.0, 0.1, 0.3, 0.05, 0.05, 0.0, rest, 0.0],
+        &[(6, times - CALLS)],
+    );
+    one.calls = Some(calls);
+    let input = program(vec![one]);
+    let head = point(&input, 0, 2);
+    let mut input = repeated_runs(input, 0.99);
+    let observed = input.observed.as_mut().expect("observations");
+    observed.repeated_loops[0].head = head;
+    input
+}
+
+#[test]
+fn gain_of_a_repeated_loop_reaches_to_that_of_its_function() {
+    let alone = &redundant_computation::detect(&repeated_sum(0.0, CALLS))[0];
+    let with_rest = &redundant_computation::detect(&repeated_sum(0.4, CALLS))[0];
+    let saved = |one: &Candidate, left: f64| one.share.expect("a share") * (1.0 - left);
+    let most = |one: &Candidate| saved(one, one.residual_fraction.low);
+    let likely = |one: &Candidate| saved(one, one.residual_fraction.value);
+    assert!(most(with_rest) > most(alone) + 0.35, "{with_rest:?}");
+    assert!((likely(with_rest) - likely(alone)).abs() < 0.05);
+    let once = &redundant_computation::detect(&repeated_sum(0.4, 1))[0];
+    assert!(most(once) < 0.55, "main is not computed again");
 }
