@@ -106,6 +106,8 @@ pub enum Fix {
     },
     /// Count trailing zeros with an instruction and shift once.
     CountTrailingZeros,
+    /// Count leading zeros with an instruction and shift once.
+    CountLeadingZeros,
     /// Hand on a run by one call, not piece by piece.
     HandOnRuns,
     /// Make room for a run once, and write it through a local pointer.

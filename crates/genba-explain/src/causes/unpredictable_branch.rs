@@ -4,7 +4,8 @@
 //! chain and its throughput; conditional branches in it with varying outcome; and the time is right
 //! behind those branches, on either path, where the processor restarts after a misprediction.
 //! Branches with a predictable pattern cost nothing and are not reported. Or a small loop that shifts
-//! a number right until its lowest bit is set ([`crate::patterns::trailing_zeros`]).
+//! a number right until its lowest bit is set ([`crate::patterns::trailing_zeros`]), or left until its
+//! highest one is ([`crate::patterns::leading_zeros`]).
 //!
 //! **Confirmation.** Sorted input; a version without the branch.
 //!
@@ -24,7 +25,7 @@ use crate::constants::counts::{
     MIN_TRIPS_FOR_CARRIED_CHAIN, VARYING_OUTCOME,
 };
 use crate::constants::gains::{
-    BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_WAIT, CYCLES_OF_TRAILING_ZEROS, MAX_LOOP_RESIDUAL,
+    BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_WAIT, CYCLES_OF_COUNTED_ZEROS, MAX_LOOP_RESIDUAL,
 };
 use crate::constants::model_fit::{
     COUNTED_MISPREDICTION_SLACK, MIN_MISPREDICTION_PART, MIN_MISPREDICTIONS_PER_ITERATION,
@@ -39,6 +40,7 @@ use crate::constants::search_limits::MAX_REPORTED_BRANCHES;
 use crate::constants::time_shares::{MIN_SHARE_OF_BRANCH_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::leading_zeros::leading_zeros;
 use crate::patterns::trailing_zeros::trailing_zeros;
 use crate::patterns::value_steps::{Step, address_step};
 
@@ -53,15 +55,16 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .collect()
 }
 
-/// A loop that shifts trailing zeros out: an instruction counts them.
+/// A loop that shifts trailing or leading zeros out: an instruction counts them.
 fn shifted_out(one: &HotLoop<'_>) -> Option<Candidate> {
-    let test = trailing_zeros(one).filter(|_| one.input.own)?;
+    let trailing = trailing_zeros(one).map(|at| (at, Fix::CountTrailingZeros));
+    let leading = || leading_zeros(one).map(|at| (at, Fix::CountLeadingZeros));
+    let (at, fix) = trailing.or_else(leading).filter(|_| one.input.own)?;
     let entry = one.trips? * one.cycles.value;
-    let fix = Fix::CountTrailingZeros;
-    let site = vec![test];
+    let site = vec![at];
     let mut found = Candidate::new(Cause::UnpredictableBranch, Some(one.function), site, fix);
     found.affected.clone_from(&one.members);
-    let [likely, least, most] = CYCLES_OF_TRAILING_ZEROS.map(|cycles| cycles / entry);
+    let [likely, least, most] = CYCLES_OF_COUNTED_ZEROS.map(|cycles| cycles / entry);
     found.residual_fraction = Estimate {
         value: likely.min(MAX_LOOP_RESIDUAL),
         low: least.min(MAX_LOOP_RESIDUAL),

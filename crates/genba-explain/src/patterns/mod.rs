@@ -9,6 +9,7 @@ pub(crate) mod divisions;
 pub(crate) mod hot_loops;
 pub(crate) mod invariance;
 pub(crate) mod latency_chain;
+pub(crate) mod leading_zeros;
 pub(crate) mod load_stalls;
 pub(crate) mod lock_acquisitions;
 pub(crate) mod loop_inputs;

@@ -68,6 +68,7 @@ fn every_fix_has_a_sentence() {
         Fix::CopyRuns,
         Fix::HandOnRuns,
         Fix::CountTrailingZeros,
+        Fix::CountLeadingZeros,
         Fix::SeveralDigits {
             divisor: 10,
             digits: 9,

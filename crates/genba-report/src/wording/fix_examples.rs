@@ -76,6 +76,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "while ((v & 1) == 0)\n    v >>= 1;",
             "v >>= __builtin_ctzll(v);",
         ),
+        Fix::CountLeadingZeros => (
+            "while ((v & TOP_BIT) == 0)\n    v <<= 1;",
+            "v <<= __builtin_clzll(v);",
+        ),
         Fix::HandOnRuns => (
             "while (in < end) {\n    n = length_of_letter(in);\n    put(out, in, n);\n    in += n;\n}",
             "start = in;\nwhile (in < end && stays_the_same(in))\n    in += length_of_letter(in);\nput(out, start, in - start);",

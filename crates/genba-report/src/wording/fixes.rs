@@ -123,6 +123,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Count the trailing zeros with an instruction and shift once: __builtin_ctzll(v) in C and \
              C++ (std::countr_zero in C++20), v.trailing_zeros() in Rust; zero needs a test of its own."
         }
+        Fix::CountLeadingZeros => {
+            "Count the leading zeros with an instruction and shift once: __builtin_clzll(v) in C and \
+             C++ (std::countl_zero in C++20), v.leading_zeros() in Rust; zero needs a test of its own."
+        }
         Fix::HandOnRuns => {
             "Remember where a run began, go on while its pieces are handed on unchanged, and pass the \
              whole run with one call where it ends. Where pieces are made rather than found, collect \
