@@ -3,7 +3,9 @@
 //! A pointer and a length among a call's arguments continue the call before from the same place if
 //! that one's pointer plus its length is this one's pointer. One call with the whole run would do.
 //! Two numbers that count alike are none: the piece must have been read or written by the call, or
-//! just behind it. Only calls between which the burst has none from the same place are compared; the
+//! just behind it. Or the piece is put behind the one before: what a call reads at its pointer it stores,
+//! as many bytes at once, where the call before stopped, whatever buffer the piece was handed on in.
+//! Only calls between which the burst has none from the same place are compared; the
 //! first one of a burst is not judged.
 
 use genba_model::{Burst, CodePoint, Observed};
@@ -25,6 +27,9 @@ pub struct PiecewiseCall {
     pub bytes_per_call: f64,
     /// Pieces of a run, on average.
     pub calls_per_run: f64,
+    /// Whether the pieces are put behind one another; else they come from behind one another.
+    #[serde(default)]
+    pub appended: bool,
 }
 
 /// Arguments that may be a pointer and its length, by number.
@@ -39,16 +44,49 @@ const MIN_SHARE: f64 = 0.2;
 /// The last calls, whose pieces an access may belong to: callees hand pieces on.
 const MAX_CALLS_FOLLOWED: usize = 4;
 
-type Key = (CodePoint, CodePoint, usize);
+/// By the number of the pair, and whether pieces are put behind one another.
+type Key = (CodePoint, CodePoint, (usize, bool));
 
 /// The last call from a place.
+#[derive(Default)]
 struct LastCall {
     arguments: [u64; 6],
     /// By the number of the pair: whether the memory of the piece was used since.
     used: [bool; PAIRS.len()],
+    /// What was read at the pointer, by as many bytes as the piece has.
+    loaded: [Option<u64>; PAIRS.len()],
+    /// Where that was stored.
+    stored: [Option<u64>; PAIRS.len()],
+    /// Where the piece of the call before this one ended.
+    end_before: [Option<u64>; PAIRS.len()],
 }
 
 impl LastCall {
+    fn load(&mut self, address: u64, size: u16, value: u64) {
+        self.access(address, size);
+        for (loaded, &(pointer, length)) in self.loaded.iter_mut().zip(&PAIRS) {
+            if (address, u64::from(size)) == (self.arguments[pointer], self.arguments[length]) {
+                *loaded = Some(value);
+            }
+        }
+    }
+
+    fn store(&mut self, address: u64, size: u16, value: u64) {
+        self.access(address, size);
+        let all = self.stored.iter_mut().zip(&self.loaded).zip(&PAIRS);
+        for ((stored, loaded), &(_, length)) in all {
+            let same = *loaded == Some(value) && self.arguments[length] == u64::from(size);
+            if same && stored.is_none() {
+                *stored = Some(address);
+            }
+        }
+    }
+
+    /// Where the piece ended that the call stored.
+    fn end(&self, pair: usize) -> Option<u64> {
+        Some(self.stored[pair]?.wrapping_add(self.arguments[PAIRS[pair].1]))
+    }
+
     fn access(&mut self, address: u64, size: u16) {
         for (used, &(pointer, length)) in self.used.iter_mut().zip(&PAIRS) {
             let (begin, bytes) = (self.arguments[pointer], self.arguments[length]);
@@ -77,10 +115,27 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
         for event in &burst.events {
             let (target, arguments) = match event.what {
                 Observed::Call { target, arguments } => (target, arguments),
-                Observed::Load { address, size, .. } | Observed::Store { address, size, .. } => {
+                Observed::Load {
+                    address,
+                    size,
+                    value,
+                } => {
                     for call in &recent {
                         if let Some(call) = last.get_mut(call) {
-                            call.access(address, size);
+                            call.load(address, size, value);
+                        }
+                    }
+                    continue;
+                }
+                Observed::Store {
+                    address,
+                    size,
+                    value,
+                    ..
+                } => {
+                    for call in &recent {
+                        if let Some(call) = last.get_mut(call) {
+                            call.store(address, size, value);
                         }
                     }
                     continue;
@@ -93,21 +148,35 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                 recent.remove(0);
             }
             recent.push(place);
-            let used = [false; PAIRS.len()];
-            let Some(before) = last.insert(place, LastCall { arguments, used }) else {
+            let now = LastCall {
+                arguments,
+                ..LastCall::default()
+            };
+            let Some(before) = last.insert(place, now) else {
                 continue;
             };
+            if let Some(now) = last.get_mut(&place) {
+                for (pair, end) in now.end_before.iter_mut().enumerate() {
+                    *end = before.end(pair);
+                }
+            }
             for (number, &(pointer, length)) in PAIRS.iter().enumerate() {
                 let piece = before.arguments[length];
                 let is_piece = before.used[number] && (1..=MAX_PIECE_BYTES).contains(&piece);
                 let next = before.arguments[pointer].wrapping_add(piece);
                 let continues = is_piece && next == arguments[pointer];
-                let key = (event.at, target, number);
-                tally.count(key, continues);
-                if continues {
-                    let one = totals.entry(key).or_default();
-                    one.bytes += piece;
-                    one.calls += 1;
+                let appends = before.stored[number].is_some_and(|stored| {
+                    (1..=MAX_PIECE_BYTES).contains(&piece)
+                        && Some(stored) == before.end_before[number]
+                });
+                for (appended, continues) in [(false, continues), (true, appends)] {
+                    let key = (event.at, target, (number, appended));
+                    tally.count(key, continues);
+                    if continues {
+                        let one = totals.entry(key).or_default();
+                        one.bytes += piece;
+                        one.calls += 1;
+                    }
                 }
             }
         }
@@ -129,6 +198,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
             bytes_per_call: total.bytes as f64 / total.calls.max(1) as f64,
             // Of a run all pieces but the first continue one.
             calls_per_run: 1.0 / (1.0 - share).max(1.0 / seen.executions.max(1) as f64),
+            appended: number.1,
         };
         match known {
             Some(known) if known.seen.share.value < share => *known = one,
@@ -142,7 +212,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{at, burst, call, load};
+    use crate::synthetic::{at, burst, call, load, store};
 
     fn puts(pieces: &[(u64, u64)]) -> Vec<PiecewiseCall> {
         let one = |&(pointer, length): &(u64, u64)| {
@@ -181,6 +251,35 @@ mod tests {
         let pieces = (0..100u64).map(|one| (0x1000 + 0x100 * (one / 10) + 3 * (one % 10), 3));
         let found = puts(&pieces.collect::<Vec<_>>());
         assert!((found[0].calls_per_run - 10.0).abs() < 1.5);
+    }
+
+    /// Calls with one letter in a local variable, which they store where `to` says.
+    fn letters(to: impl Fn(u64) -> u64) -> Vec<PiecewiseCall> {
+        let one = |number: u64| {
+            let letter = 0x61 + number % 26;
+            [
+                call(0x10, at(0x100), [0x9000, 0x7000, 1, 0, 0, 0]),
+                call(0x110, at(0x200), [0x9000, 0x7000, 1, 0, 0, 0]),
+                load(0x204, 0x7000, 1, letter),
+                store(0x208, to(number), 1, 0, letter),
+                store(0x20c, to(number) + 1, 1, 0, 0),
+            ]
+        };
+        piecewise_calls(&[burst((0..100).flat_map(one).collect())])
+    }
+
+    #[test]
+    fn letters_put_behind_one_another_from_one_variable_are_found() {
+        let found = letters(|number| 0x2_0000 + number);
+        assert_eq!(found.len(), 2, "who is called, and whom that calls");
+        assert!(found.iter().all(|one| one.appended));
+        assert!(found[0].seen.share.value > 0.95 && found[0].calls_per_run > 20.0);
+    }
+
+    #[test]
+    fn letters_that_go_elsewhere_are_no_run() {
+        assert!(letters(|number| 0x2_0000 + 64 * number).is_empty());
+        assert!(letters(|_| 0x2_0000).is_empty(), "one state");
     }
 
     #[test]

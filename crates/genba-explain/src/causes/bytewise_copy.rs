@@ -4,7 +4,7 @@
 //! runs of 16 bytes or more. A comparison that finds the end of the run is no other use of the
 //! byte. Or a loop that appends a byte per iteration to a buffer whose length it loads from memory
 //! and stores there again ([`crate::patterns::appends`]). Or calls that hand on a few bytes each and,
-//! as bursts show, take up where the one before stopped.
+//! as bursts show, take up where the one before stopped, or store there.
 //!
 //! **Confirmation.** The counted run length.
 //!
@@ -50,7 +50,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// Calls between who hands a piece on and who hands it on in turn.
 const MAX_CALLS_BETWEEN_PIECES: u32 = 3;
 
-/// Calls that hand on a few bytes each, where the call before stopped, as bursts show.
+/// Calls that hand on a few bytes each, from or to where the call before stopped, as bursts show.
 fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
     let Some(observed) = &input.observed else {
         return Vec::new();
@@ -114,6 +114,7 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
                     calls: call.target.count,
                     bytes: one.bytes_per_call,
                     continued: one.seen.share,
+                    appended: one.appended,
                 })
                 .fact(CallFact::Time {
                     function: None,

@@ -95,6 +95,9 @@ pub enum CallFact {
         bytes: f64,
         /// Share of the calls that continue the one before.
         continued: Estimate,
+        /// Whether they put their piece behind the one before; else they take it from there.
+        #[serde(default)]
+        appended: bool,
     },
     /// The loop changes nothing that the argument is made of.
     InvariantArgument,

@@ -111,11 +111,16 @@ pub(super) fn sentence(fact: &CallFact) -> String {
             calls,
             bytes,
             continued,
+            appended,
         } => format!(
             "`{function}` is called {} times from here with {bytes:.1} bytes on average; {} of the \
-             calls take up where the one before stopped",
+             calls {} the one before stopped",
             count(*calls),
-            percent(continued.value)
+            percent(continued.value),
+            match appended {
+                true => "store where",
+                false => "take up where",
+            }
         ),
         CallFact::InvariantArgument => {
             "the loop changes nothing that its argument is computed from".to_owned()

@@ -190,6 +190,14 @@ fn facts_about_calls_and_builds() {
             calls: 23_600_000,
             bytes: 1.8,
             continued: range(0.95, 0.97, 0.99),
+            appended: false,
+        },
+        CallFact::Pieces {
+            function: s("append"),
+            calls: 78_000_000,
+            bytes: 1.0,
+            continued: range(0.95, 0.97, 0.99),
+            appended: true,
         },
         CallFact::SmallCallee {
             function: s("at"),
