@@ -14,6 +14,12 @@ pub(crate) const MIN_SEARCHES: u64 = 500;
 /// costs. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SEARCH: f64 = 150.0;
 
+/// The same where each element is compared by a call, which takes dozens of cycles. Chosen.
+pub(crate) const MIN_ELEMENTS_PER_SEARCH_BY_CALL: f64 = 30.0;
+
+/// Cycles of such a search ÷ those of a hash look-up from which it is long. Chosen.
+pub(crate) const SEARCH_OF_LOOK_UPS: f64 = 10.0;
+
 /// Mean cycles of a move or string function from which it is long: 10 to 20 kB at 32 to 64 bytes a
 /// cycle. Chosen.
 pub(crate) const MIN_CYCLES_PER_LONG_MOVE: f64 = 300.0;

@@ -2,6 +2,7 @@
 
 use iced_x86::code_asm::*;
 
+use crate::causes::quadratic;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::search_loops::{Comparison, search_of};
 use crate::tests::synthetic::{call, function, program};
@@ -89,4 +90,12 @@ fn function_of_which_nothing_is_known_does_not_compare() {
     let mut input = lookup(Callee::Reads);
     input.functions.truncate(1);
     assert_eq!(search_of(&input, &input.functions[0], 0), None);
+}
+
+#[test]
+fn long_search_that_compares_by_an_own_function_is_quadratic() {
+    let found = |callee| quadratic::detect(&lookup(callee));
+    assert_eq!(found(Callee::Reads).len(), 1);
+    assert!(found(Callee::Writes).is_empty());
+    assert!(found(Callee::Ignored).is_empty());
 }

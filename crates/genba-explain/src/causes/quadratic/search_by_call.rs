@@ -1,11 +1,12 @@
-//! Linear searches that compare each element with a call.
+//! Linear searches that compare each element with a call: of the C library, or of a function of the
+//! user's own that only reads and whose answer is tested.
 
 use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::residual_fraction;
 use crate::candidate::Candidate;
-use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
+use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, SEARCH_OF_LOOK_UPS};
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
 use crate::constants::registers::{RDI, RSI};
 use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
@@ -13,6 +14,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
+use crate::patterns::search_loops::is_comparison;
 
 /// A search that compares each element's name with a call.
 pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
@@ -20,7 +22,8 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let at = call.site.at;
     let bare = call.target.function.trim_start_matches('_');
     let compares = ["strcmp", "strcasecmp", "strncmp", "memcmp", "bcmp"];
-    if !function.own || !compares.iter().any(|name| bare.starts_with(name)) {
+    let known = compares.iter().find(|name| bare.starts_with(**name));
+    if !function.own || known.is_none() && !is_comparison(input, call.target) {
         return None;
     }
     let index = function.flow.loop_of_instruction(at)?;
@@ -41,7 +44,7 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let trips = cost.iterations as f64 / entries as f64;
     if !leaves
         || others.next().is_some()
-        || trips < MIN_ELEMENTS_PER_SEARCH
+        || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
         || !function.is_innermost(index)
     {
         return None;
@@ -59,7 +62,9 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
     let share = (inside + function.heat_of(rest)).min(1.0);
     let each = share * cycles_of_all(input)? / entries as f64;
-    if share < MIN_SHARE_OF_QUADRATIC_LOOP {
+    if share < MIN_SHARE_OF_QUADRATIC_LOOP
+        || each < SEARCH_OF_LOOK_UPS * CYCLES_OF_LOOK_UP_BY_CALL[0]
+    {
         return None;
     }
     let mut one = Candidate::new(
@@ -78,10 +83,9 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         one.fact(QuadraticFact::LinearSearches {
             searches: entries,
             elements: trips,
-            compared_by: compares
-                .iter()
-                .find(|name| bare.starts_with(**name))
-                .map(|name| (*name).to_owned()),
+            compared_by: Some(
+                known.map_or_else(|| call.target.function.clone(), |name| (*name).to_owned()),
+            ),
         })
         .fact(QuadraticFact::SearchTime {
             share,
