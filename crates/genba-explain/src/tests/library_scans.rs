@@ -83,8 +83,11 @@ fn length_taken_anew_for_each_piece_is_quadratic_where_most_work_is() {
     let input = lengths("__strlen_evex", 100_000, 0.95);
     assert_eq!(line_of(&input), Some(10));
     let found = quadratic::detect(&input);
-    assert!((found[0].share.unwrap_or(0.0) - 0.8 * 0.95).abs() < 1e-9);
+    assert!((found[0].share.unwrap_or(0.0) - 0.8).abs() < 1e-9);
     assert_eq!(line_of(&lengths("__strlen_evex", 100_000, 0.05)), Some(20));
+    // Short ones from another line are not part of it.
+    let short = quadratic::detect(&lengths("__strlen_evex", 100_000, 0.998));
+    assert!((short[0].share.unwrap_or(0.0) - 0.8 * 0.998).abs() < 1e-9);
 }
 
 #[test]

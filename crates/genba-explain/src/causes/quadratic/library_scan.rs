@@ -5,14 +5,14 @@
 //! the program's memory have together: typically the length of what grows, taken anew for each piece.
 //! What it read is counted: executions of its loads, times their size.
 //!
-//! The line is that of the calls with most work, as bursts saw it; through functions of the user's own
+//! The line is that of the long scans with most work, as bursts saw it; through functions of the user's own
 //! that only hand the call on.
 
 use genba_model::{CodePoint, Estimate};
 
 use super::rescan::Scan;
 use crate::candidate::Candidate;
-use crate::constants::counts::{MIN_BURSTS_FOR_EVENTS, MIN_SEARCHES};
+use crate::constants::counts::{MIN_BURSTS_FOR_EVENTS, MIN_BYTES_PER_LONG_SCAN, MIN_SEARCHES};
 use crate::constants::time_shares::{MIN_SHARE_OF_QUADRATIC_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, UserCall};
 use crate::input::runtime_services::is_scan_function;
@@ -30,17 +30,17 @@ pub(super) fn library_scan(input: &AnalysisInput, index: usize) -> Option<Candid
         return None;
     }
     let all = bytes_read(function)?;
-    let (line, part) = most_work(input, function)?;
+    let long = long_scans(input, function, all)?;
     let scan = Scan {
         function: index,
         at: 0,
-        entries: line.calls.min(calls as f64).max(1.0) as u64,
-        bytes: all * part,
+        entries: long.calls.min(calls as f64).max(1.0) as u64,
+        bytes: long.bytes,
     };
     let mut one = scan.candidate(input)?;
     one.affected = (0..function.code.len()).collect();
-    one.at = Some(line.site);
-    let share = function.share.value * part;
+    one.at = Some(long.line.site);
+    let share = function.share.value * long.bytes / all;
     one.share = Some(share);
     one.executions = Some(scan.entries);
     let each = share * cycles_of_all(input)? / scan.entries as f64;
@@ -62,12 +62,21 @@ fn bytes_read(function: &FunctionInput) -> Option<f64> {
     })
 }
 
-/// The user's line with most of the work in a function, and its part of it; `None` if that is not most of
-/// it.
-fn most_work<'a>(
+/// The user's lines that ask for long scans.
+struct LongScans<'a> {
+    /// The line with most of their bytes.
+    line: UserLine<'a>,
+    calls: f64,
+    bytes: f64,
+}
+
+/// The lines whose scans are long, as far as bursts saw their work; `None` if they do not read most of `all`
+/// bytes.
+fn long_scans<'a>(
     input: &AnalysisInput,
     function: &'a FunctionInput,
-) -> Option<(UserLine<'a>, f64)> {
+    all: f64,
+) -> Option<LongScans<'a>> {
     let observed = (input.observed.as_ref()).filter(|one| one.bursts >= MIN_BURSTS_FOR_EVENTS)?;
     let work = |user: &&UserCall| {
         let at = CodePoint {
@@ -79,14 +88,23 @@ fn most_work<'a>(
     };
     // What bursts never met is short or rare.
     let of_line = |line: &UserLine<'_>| line.users.iter().filter_map(work).sum::<f64>();
-    let all: Vec<(UserLine<'a>, f64)> = (lines(&function.askers).into_iter())
+    let lines: Vec<(UserLine<'a>, f64)> = (lines(&function.askers).into_iter())
         .map(|line| {
             let work = of_line(&line);
             (line, work)
         })
         .collect();
-    let sum: f64 = all.iter().map(|one| one.1).sum();
-    let (line, most) = all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let part = most / sum;
-    (part >= MOST_OF_IT).then_some((line, part))
+    let sum: f64 = lines.iter().map(|one| one.1).sum();
+    let long = |one: &(UserLine<'a>, f64)| {
+        all * one.1 / sum >= MIN_BYTES_PER_LONG_SCAN * one.0.calls.max(1.0)
+    };
+    let lines: Vec<(UserLine<'a>, f64)> = lines.into_iter().filter(long).collect();
+    let calls: f64 = lines.iter().map(|one| one.0.calls).sum();
+    let part = lines.iter().map(|one| one.1).sum::<f64>() / sum;
+    let (line, _) = lines.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (part >= MOST_OF_IT).then_some(LongScans {
+        line,
+        calls,
+        bytes: all * part,
+    })
 }
