@@ -46,8 +46,8 @@ pub struct RedundantCall {
     /// effect is not only their result. What a call puts back (a buffer allocated and freed) is none, and a
     /// few values stored for a caller, on the stack, are part of the result.
     pub stores_outside: f64,
-    /// Share of the bursts in which calls differ in one argument only, an address, and what they read
-    /// follows from it: each is about one object, which stays as it is.
+    /// Share of the bursts in which calls differ in one address among their arguments, from which the other
+    /// arguments and what they read follow: each is about one object, which stays as it is.
     #[serde(default)]
     pub about_one_object: f64,
     /// Calls that read the contents of an earlier one from here, wherever they were, an address among
@@ -92,7 +92,7 @@ const LAST_ADDRESS: u64 = 1 << 47;
 /// of the same.
 const MIN_TELLING_RESULT: u64 = 1 << 20;
 
-/// Different inputs ÷ different arguments up to which inputs follow from the arguments.
+/// Different inputs ÷ different objects up to which inputs follow from the objects.
 const MAX_INPUTS_OF_OBJECT: f64 = 1.05;
 
 /// A call that has not returned.
@@ -103,8 +103,8 @@ struct Open {
     contents: u64,
     /// Whether an address was read from memory: contents tell what they are of.
     read_address: bool,
-    /// Hash of the arguments alone.
-    arguments: u64,
+    /// Hash of the addresses among the arguments.
+    object: u64,
     /// Registers that they are in, as in [`crate::ArgumentRegisters::integer`].
     registers: u8,
     /// Stores of the burst before it.
@@ -155,7 +155,8 @@ struct SiteOfBurst {
     last_result: Option<u64>,
     /// Contents and results.
     contents: FastSet<u64>,
-    arguments: FastSet<u64>,
+    /// Addresses among the arguments, of each call as one number.
+    objects: FastSet<u64>,
     first: Option<[u64; 6]>,
     /// Registers whose argument is not always that of the first call.
     varying: u8,
@@ -163,12 +164,10 @@ struct SiteOfBurst {
 
 impl SiteOfBurst {
     fn is_about_one_object(&self) -> bool {
-        let Some(first) = self.first.filter(|_| self.varying.count_ones() == 1) else {
-            return false;
-        };
-        let one = first[self.varying.trailing_zeros() as usize];
-        one >= FIRST_ADDRESS
-            && self.inputs.len() as f64 <= MAX_INPUTS_OF_OBJECT * self.arguments.len() as f64
+        let varies = |index: &usize| self.varying >> index & 1 == 1;
+        let is_address = |index: &usize| self.first.is_some_and(|all| all[*index] >= FIRST_ADDRESS);
+        let objects = (0..6).filter(varies).filter(is_address).count();
+        objects == 1 && self.inputs.len() as f64 <= MAX_INPUTS_OF_OBJECT * self.objects.len() as f64
     }
 }
 
@@ -391,11 +390,13 @@ fn opened(
     let registers = code.arguments(frame.target);
     let known = registers.filter(|registers| !registers.vector);
     let (mut inputs, mut contents) = (0, 0);
-    let mut arguments = 0;
+    let mut object = 0;
     for (index, &argument) in frame.arguments.iter().enumerate() {
         if known.is_some_and(|registers| registers.integer >> index & 1 == 1) {
             inputs = mix(mix(inputs, index as u64), argument);
-            arguments = inputs;
+            if argument >= FIRST_ADDRESS {
+                object = mix(mix(object, index as u64), argument);
+            }
             let number = argument.min(FIRST_ADDRESS);
             contents = mix(mix(contents, index as u64), number);
         }
@@ -404,7 +405,7 @@ fn opened(
         inputs,
         contents,
         read_address: false,
-        arguments,
+        object,
         registers: known.map_or(0, |registers| registers.integer),
         began: stores,
         instructions: 0,
@@ -442,8 +443,8 @@ impl Found {
         for (index, (now, first)) in frame.arguments.iter().zip(first).enumerate() {
             site.varying |= u8::from(*now != first) << index & one.registers;
         }
-        if site.arguments.len() < MAX_INPUTS {
-            site.arguments.insert(one.arguments);
+        if site.objects.len() < MAX_INPUTS {
+            site.objects.insert(one.object);
         }
         let known = match site.inputs.len() < MAX_INPUTS {
             true => !site.inputs.insert(inputs),

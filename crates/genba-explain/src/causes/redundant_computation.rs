@@ -237,6 +237,10 @@ pub(crate) struct RepeatedCalls<'a> {
     pub(crate) searches: bool,
     /// Whether they repeat the call just before, else one of a few.
     pub(crate) previous: bool,
+    /// Whether each is about one object, which can keep the result.
+    of_object: bool,
+    /// Calls of other functions about the same objects.
+    others: Vec<RepeatedCalls<'a>>,
     /// The place that did the same just before, if that is another one, and its function and line.
     elsewhere: Option<(Option<String>, Option<u32>)>,
 }
@@ -260,19 +264,8 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
         if inside {
             continue;
         }
-        let same = |other: &&mut RepeatedCalls<'_>| {
-            other.caller == one.caller
-                && other.target.function == one.target.function
-                && other.target.module == one.target.module
-                && other.elsewhere.is_none()
-                && one.elsewhere.is_none()
-        };
-        match outermost.iter_mut().find(same) {
-            Some(other) => {
-                other.sites.extend(&one.sites);
-                other.share = (other.share + one.share).min(1.0);
-                other.calls += one.calls;
-            }
+        match outermost.iter_mut().find(|other| other.is_one_with(&one)) {
+            Some(other) => other.add(one),
             None => outermost.push(one),
         }
     }
@@ -290,9 +283,11 @@ fn repeated<'a>(
     let input = sites.input;
     let (caller, at) = sites.users_site(seen.at)?;
     let target = sites.target((caller, at), seen.target)?;
-    let here = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)
-        .or_else(|| of_objects(seen).map(|share| (share, false)));
+    let here = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst);
     let elsewhere = seen.elsewhere.as_ref().filter(|one| is_done_elsewhere(one));
+    let of_object = here.is_none();
+    let here = here.or_else(|| of_objects(seen).map(|share| (share, false)));
+    let of_object = of_object && here.is_some();
     let (repeated, previous) = here.or(elsewhere.map(|one| (one.seen.share, true)))?;
     let elsewhere = elsewhere.filter(|_| here.is_none());
     let work = seen.instructions_per_call;
@@ -321,6 +316,8 @@ fn repeated<'a>(
         repeated,
         searches: searching > MOST_OF_IT * whole,
         previous,
+        of_object,
+        others: Vec::new(),
         elsewhere: elsewhere.map(|one| (sites.function_name(one.at), sites.line(one.at))),
     })
 }
@@ -385,19 +382,51 @@ fn search_heat(input: &AnalysisInput, function: &FunctionInput) -> f64 {
         .sum()
 }
 
-impl RepeatedCalls<'_> {
-    /// The candidate of either cause.
-    pub(crate) fn candidate(&self, cause: Cause, fix: Fix) -> Candidate {
-        let each = self.share * self.all / self.calls as f64;
-        let mut one = Candidate::new(cause, Some(self.caller), self.sites.clone(), fix);
-        one.share = Some(self.share);
-        one.residual_fraction = left(self.repeated, CYCLES_OF_KEPT_RESULT.map(|one| one / each));
-        one.executions = Some(self.calls);
-        one.cycles = Some(Estimate::exact(each));
+impl<'a> RepeatedCalls<'a> {
+    /// Whether one kept result serves both: calls of one function in one other, or about the same objects.
+    fn is_one_with(&self, other: &RepeatedCalls<'_>) -> bool {
+        let same = self.target.function == other.target.function
+            && self.target.module == other.target.module
+            && self.of_object == other.of_object;
+        self.caller == other.caller
+            && (same || self.of_object && other.of_object)
+            && self.elsewhere.is_none()
+            && other.elsewhere.is_none()
+    }
+
+    fn add(&mut self, other: RepeatedCalls<'a>) {
+        self.sites.extend(&other.sites);
+        self.share = (self.share + other.share).min(1.0);
+        let known = |one: &RepeatedCalls<'_>| one.target.function == other.target.function;
+        if known(self) {
+            self.calls += other.calls;
+        } else {
+            match self.others.iter_mut().find(|one| known(one)) {
+                Some(one) => one.calls += other.calls,
+                None => self.others.push(other),
+            }
+        }
+    }
+
+    /// Share of the calls that repeat one; about objects at least: bursts are short, and what comes again after
+    /// their end is not seen.
+    fn saved(&self) -> Estimate {
+        match self.of_object {
+            true => Estimate {
+                value: (self.repeated.value + 1.0) / 2.0,
+                high: 1.0,
+                ..self.repeated
+            },
+            false => self.repeated,
+        }
+    }
+
+    /// What was observed of the calls of one function.
+    fn fact(&self) -> ObservedFact {
         let function = self.target.function.clone();
         let calls = self.calls;
         let bursts = self.seen.seen.bursts;
-        one.fact(match &self.elsewhere {
+        match &self.elsewhere {
             Some((caller, line)) => ObservedFact::RepeatedElsewhere {
                 function,
                 calls,
@@ -413,9 +442,23 @@ impl RepeatedCalls<'_> {
                 distinct: self.seen.distinct_per_burst,
                 bursts,
             },
-        })
-        .fact(CallFact::Time {
-            function: Some(self.target.function.clone()),
+        }
+    }
+
+    /// The candidate of either cause.
+    pub(crate) fn candidate(&self, cause: Cause, fix: Fix) -> Candidate {
+        let calls = self.calls + self.others.iter().map(|one| one.calls).sum::<u64>();
+        let each = self.share * self.all / calls as f64;
+        let mut one = Candidate::new(cause, Some(self.caller), self.sites.clone(), fix);
+        one.share = Some(self.share);
+        one.residual_fraction = left(self.saved(), CYCLES_OF_KEPT_RESULT.map(|one| one / each));
+        one.executions = Some(calls);
+        one.cycles = Some(Estimate::exact(each));
+        let facts = self.others.iter().map(RepeatedCalls::fact);
+        let one = facts.fold(one.fact(self.fact()), Candidate::fact);
+        let alone = self.others.is_empty();
+        one.fact(CallFact::Time {
+            function: alone.then(|| self.target.function.clone()),
             share: self.share,
             cycles: each,
         })

@@ -16,9 +16,9 @@ pub(crate) const MIN_REPEATED: f64 = 0.5;
 /// The same of calls among few different ones: a kept result must nearly always serve. Chosen.
 pub(crate) const MIN_REPEATED_AMONG_FEW: f64 = 0.8;
 
-/// The same of calls about one object each. Chosen: bursts are short, so that more repeat than is seen; the
-/// result is beside what is looked at anyway.
-pub(crate) const MIN_REPEATED_OF_OBJECT: f64 = 0.6;
+/// The same of calls about one object each. Chosen: bursts are short, so that more repeat than is seen (of two that
+/// a sort compares, one was in the comparison before); the result is kept beside what is looked at anyway.
+pub(crate) const MIN_REPEATED_OF_OBJECT: f64 = 0.4;
 
 /// Share of the calls of one place whose result is that of the call before: above it, equal results of two places
 /// say little. Chosen.

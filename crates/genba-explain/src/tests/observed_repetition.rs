@@ -201,7 +201,11 @@ fn calls_about_one_object_each_may_keep_results_of_many() {
         1
     );
     assert!(redundant_computation::detect(&of_objects(0.3, 0.8)).is_empty());
-    assert!(redundant_computation::detect(&of_objects(1.0, 0.4)).is_empty());
+    assert!(redundant_computation::detect(&of_objects(1.0, 0.3)).is_empty());
+    // More may come again than bursts see.
+    let found = redundant_computation::detect(&of_objects(1.0, 0.5));
+    let left = found[0].residual_fraction;
+    assert!(left.low < 0.05 && left.high > 0.5, "{left:?}");
     // They move, so that addresses say nothing.
     let moved = |share: f64| {
         redundant(
@@ -214,7 +218,7 @@ fn calls_about_one_object_each_may_keep_results_of_many() {
         )
     };
     assert_eq!(redundant_computation::detect(&moved(0.8)).len(), 1);
-    assert!(redundant_computation::detect(&moved(0.5)).is_empty());
+    assert!(redundant_computation::detect(&moved(0.3)).is_empty());
 }
 
 #[test]
