@@ -82,7 +82,8 @@ impl Pipeline<'_> {
         if follow_up_runs::sizes(input) && self.may_take(run, "sizes of allocations and copies") {
             self.sizes(input, progress)?;
         }
-        if follow_up_runs::mispredictions(input)
+        if self.has_counters
+            && follow_up_runs::mispredictions(input)
             && self.may_take(run, "places of branch mispredictions")
         {
             let stage = "sampling branch mispredictions";
@@ -90,7 +91,10 @@ impl Pipeline<'_> {
             input.program.follow_up.mispredictions = counts;
         }
         // After mispredictions: time that they explain is not attributed to cache misses.
-        if follow_up_runs::cache_misses(input) && self.may_take(run, "places of cache misses") {
+        if self.has_counters
+            && follow_up_runs::cache_misses(input)
+            && self.may_take(run, "places of cache misses")
+        {
             let stage = "sampling cache misses";
             let counts = self.events(input, "L1-dcache-load-misses", stage, progress)?;
             input.program.follow_up.cache_misses = counts;

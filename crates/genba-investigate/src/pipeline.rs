@@ -149,6 +149,7 @@ pub fn investigate(
         notes,
         skipped: Vec::new(),
         observations: None,
+        has_counters: hardware.is_ok(),
     };
     let result = pipeline.run(workload, host, progress);
     match result {
@@ -187,6 +188,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) skipped: Vec<&'static str>,
     /// What bursts of the counted run showed.
     pub(crate) observations: Option<Observations>,
+    /// Whether the processor's event counters can be read.
+    pub(crate) has_counters: bool,
 }
 
 impl Pipeline<'_> {
