@@ -27,6 +27,8 @@ pub struct Joined {
     pub counted: Counted,
     /// Instruction costs of this host.
     pub host: Option<HostTable>,
+    /// Processes of the counted run, the target among them.
+    pub processes: u32,
 }
 
 /// What counts are joined with.
@@ -71,6 +73,7 @@ impl Joined {
                 clock_source,
             },
             host: options.host,
+            processes: raw.processes.len() as u32,
         }
     }
 

@@ -39,10 +39,12 @@ pub fn is_suspected(input: &AnalysisInput) -> bool {
         && input.fault_share() >= MIN_SHARE_OF_PAGE_FAULTS
 }
 
-/// Bytes of the pages that were faulted in, over the most memory that there ever was.
+/// Bytes of the pages that were faulted in, over the most memory that all processes can have had: the
+/// peak is that of the largest.
 fn turnover(input: &AnalysisInput) -> Option<f64> {
     let peak = input.program.max_rss_bytes.filter(|&peak| peak > 0.0)?;
-    Some(input.program.minor_faults? * PAGE_BYTES / peak)
+    let processes = f64::from(input.program.processes.unwrap_or(1).max(1));
+    Some(input.program.minor_faults? * PAGE_BYTES / (peak * processes))
 }
 
 fn find(input: &AnalysisInput) -> Option<Candidate> {
@@ -110,6 +112,10 @@ fn site(input: &AnalysisInput) -> Option<(FindingSite, Option<f64>)> {
             .map(|line| line.0),
         None => allocating_line(input),
     };
+    // Without counts it is not known how many processes there were, each of which touches its own.
+    if line.is_none() && input.program.processes.is_none() {
+        return None;
+    }
     let nobodys = || FindingSite {
         function: copying.map_or("page faults".to_owned(), |one| one.function.clone()),
         module: copying.map_or("[kernel]".to_owned(), |one| one.module.clone()),

@@ -42,6 +42,8 @@ pub struct Program {
     pub minor_faults: Option<f64>,
     /// Peak memory of one run, bytes, where it is known.
     pub max_rss_bytes: Option<f64>,
+    /// Counted: processes of one run; `None` without counts.
+    pub processes: Option<u32>,
     /// Threads that took at least a hundredth of the time.
     pub threads: u32,
     /// Calls of functions by name, all modules, counted; PLT stubs are not functions.

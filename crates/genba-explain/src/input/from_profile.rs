@@ -143,6 +143,7 @@ fn program(
         kernel: kernel_work(in_kernel),
         minor_faults: facts.minor_faults,
         max_rss_bytes: facts.max_rss_bytes,
+        processes: resolved.joined.as_ref().map(|joined| joined.processes),
         threads: working_threads(resolved),
         called: names.map_or_else(Vec::new, |names| called(resolved, names)),
         instructions: names.map(|names| {

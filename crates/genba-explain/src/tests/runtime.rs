@@ -354,9 +354,17 @@ fn first_touch_has_no_line_where_faults_were_not_sampled_and_several_lines_alloc
     let mut input = faulting(2e5, 40e6);
     let users = [16, 24, 32].map(|line| user(line, 14.0, &[])).to_vec();
     input.program.runtime = vec![service("malloc", users)];
+    input.program.processes = Some(1);
     let found = first_touch::detect(&input);
     let site = found[0].at.as_ref().expect("a site");
     assert_eq!((site.line, &*site.module), (None, "[kernel]"));
+}
+
+#[test]
+fn first_touch_is_not_found_for_many_processes_that_touch_their_memory_once() {
+    let mut input = faulting(2e5, 4e6);
+    input.program.processes = Some(1500);
+    assert!(first_touch::detect(&input).is_empty());
 }
 
 #[test]
