@@ -12,7 +12,7 @@ use crate::input::values::{CONSTANT, Origin};
 
 /// Whether all values that a loop computes with are constants, loaded in it, or loaded where `repeats`
 /// says that the same is loaded again, or are made so seldom beside the loop's runs (their number) that most
-/// have the same. Addresses and comparisons are no matter: they are seen in the loads and branches.
+/// have the same. What a loop around carries on, as its counter, is another in each run. Addresses and comparisons are no matter: they are seen in the loads and branches.
 pub(crate) fn computes_from_loads(
     function: &FunctionInput,
     index: u32,
@@ -52,9 +52,11 @@ pub(crate) fn computes_from_loads(
             Origin::Constant => {}
             Origin::Entry if function.calls.is_some_and(seldom) => {}
             Origin::Entry => return false,
-            Origin::Join(_) => {
+            Origin::Join(block) => {
                 let list = function.values.met(value);
-                if list.is_empty() {
+                let inside = function.flow.loop_blocks(index).contains(&block);
+                // What a loop around makes of what it had before (a counter) is another each time.
+                if list.is_empty() || !inside && depends_on_itself(function, number) {
                     return false;
                 }
                 work.extend(list.iter().map(|one| one.number));
@@ -79,6 +81,45 @@ pub(crate) fn computes_from_loads(
         }
     }
     computes
+}
+
+/// Whether a value where several meet is made of itself, other than by being kept.
+fn depends_on_itself(function: &FunctionInput, number: u32) -> bool {
+    let mut met: Vec<(u32, bool)> = Vec::new();
+    let mut work = vec![(number, false)];
+    while let Some((from, changed)) = work.pop() {
+        let value = crate::input::values::Value {
+            number: from,
+            offset: 0,
+        };
+        let made_of: Vec<(u32, bool)> = match function.values.origin(value) {
+            Origin::Constant | Origin::Entry => Vec::new(),
+            Origin::Join(_) => (function.values.met(value).iter())
+                .map(|one| (one.number, changed || one.offset != 0))
+                .collect(),
+            Origin::Instruction(at) => {
+                let data = &function.data[at as usize];
+                let reads = function.values.reads(at as usize).iter();
+                let reads = reads.filter(|one| data.data_reads >> one.0 & 1 == 1);
+                reads.map(|one| (one.1.number, true)).collect()
+            }
+        };
+        for (one, changed) in made_of {
+            if one == number && changed {
+                return true;
+            }
+            if one == number || one == CONSTANT || met.contains(&(one, changed)) {
+                continue;
+            }
+            // Too much to follow: it may be.
+            if met.len() >= MAX_VALUES_FOLLOWED {
+                return true;
+            }
+            met.push((one, changed));
+            work.push((one, changed));
+        }
+    }
+    false
 }
 
 /// Values that addresses are made of in a loop, and those that they were joined from.

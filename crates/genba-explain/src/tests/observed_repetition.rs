@@ -413,3 +413,54 @@ fn gain_of_a_repeated_loop_reaches_to_that_of_its_function() {
     let once = &redundant_computation::detect(&repeated_sum(0.4, 1))[0];
     assert!(most(once) < 0.55, "main is not computed again");
 }
+
+/// `for (try = 0; try < CALLS; try++) for (i = 0; i < 6; i++) sum += p[i] * slope;` where the slope is made of
+/// the try, or of what does not change.
+fn tries(slope_of_try: bool) -> AnalysisInput {
+    let times = 6 * CALLS;
+    let one = function(
+        "main",
+        |a| {
+            let (mut head, mut outer) = (a.create_label(), a.create_label());
+            a.xor(ebp, ebp)?;
+            a.set_label(&mut outer)?;
+            match slope_of_try {
+                true => a.imul_3(rdx, rbp, 7)?,
+                false => a.imul_3(rdx, r12, 7)?,
+            }
+            a.xor(ecx, ecx)?;
+            a.xor(esi, esi)?;
+            a.set_label(&mut head)?;
+            a.mov(rax, qword_ptr(rdi + rcx * 8))?;
+            a.imul_2(rax, rdx)?;
+            a.add(rsi, rax)?;
+            a.add(rcx, 1)?;
+            a.cmp(rcx, 6)?;
+            a.jne(head)?;
+            a.add(rbp, 1)?;
+            a.cmp(rbp, r13)?;
+            a.jne(outer)?;
+            a.ret()
+        },
+        &[
+            1, CALLS, CALLS, CALLS, times, times, times, times, times, times, CALLS, CALLS, CALLS,
+            1,
+        ],
+        &[
+            0.0, 0.0, 0.0, 0.0, 0.2, 0.3, 0.2, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(9, times - CALLS), (12, CALLS - 1)],
+    );
+    let input = program(vec![one]);
+    let head = point(&input, 0, 4);
+    let mut input = repeated_runs(input, 0.99);
+    let observed = input.observed.as_mut().expect("observations");
+    observed.repeated_loops[0].head = head;
+    input
+}
+
+#[test]
+fn loop_that_computes_with_the_counter_of_the_one_around_does_not_repeat() {
+    let found = |slope| redundant_computation::detect(&tries(slope)).len();
+    assert_eq!((found(true), found(false)), (0, 1));
+}
