@@ -7,6 +7,7 @@
 //! there: each analysis says how it deals with that.
 
 mod advancing_calls;
+mod allocation_paths;
 mod argument_values;
 mod branch_predictor;
 mod branches;
@@ -43,6 +44,7 @@ mod synthetic;
 mod tally;
 
 pub use advancing_calls::AdvancingCall;
+pub use allocation_paths::AllocationPath;
 pub use argument_values::ArgumentValue;
 pub use branches::{BranchSite, MIN_EXECUTIONS_IN_ACTIVATION, OneWayBranch};
 pub use cache_geometry::{CacheGeometry, CacheSize};

@@ -4,6 +4,7 @@ use genba_model::{Burst, CodePoint, Observation, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::advancing_calls::{self, AdvancingCall};
+use crate::allocation_paths::{self, AllocationPath};
 use crate::argument_values::{self, ArgumentValue};
 use crate::branches::{self, BranchSite, OneWayBranch};
 use crate::burst_weights;
@@ -70,6 +71,9 @@ pub struct Observations {
     /// Third arguments of calls, in order of their place.
     #[serde(default)]
     pub call_lengths: Vec<CallLength>,
+    /// Calls that lead to allocations, most first.
+    #[serde(default)]
+    pub allocation_paths: Vec<AllocationPath>,
     /// Instructions of calls, in order of their place.
     #[serde(default)]
     pub call_work: Vec<CallWork>,
@@ -261,6 +265,7 @@ pub fn observe(
         repeated_loops: repeated_loops::repeated_loops(bursts, code),
         argument_values: argument_values::argument_values(bursts),
         call_lengths: call_lengths::call_lengths(bursts),
+        allocation_paths: allocation_paths::allocation_paths(bursts, code),
         call_work: call_work::call_work(bursts),
         piecewise_calls: piecewise_calls::piecewise_calls(bursts),
         advancing_calls: advancing_calls::advancing_calls(bursts),

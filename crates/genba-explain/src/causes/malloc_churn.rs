@@ -31,6 +31,7 @@ use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::runtime_services::{is_allocator, is_library, plain, service};
 use crate::input::user_lines::{UserLine, lines};
+use crate::patterns::allocation_wrappers::asker;
 
 /// Finds much time in the allocator for memory that is turned over several times, from counted
 /// allocations and frees.
@@ -90,7 +91,13 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         return None;
     }
     let top = lines.first()?;
-    let part = (top.calls / calls.max(1) as f64).min(1.0);
+    // Behind a wrapper that frees as well.
+    let user = top.users.first()?;
+    let asker = asker(input, &user.module, user.address);
+    let of_line = asker.as_ref().map_or(1.0, |one| one.1);
+    let here = asker.map_or_else(|| top.site.clone(), |one| one.0);
+    let asked = top.calls * of_line;
+    let part = (asked / calls.max(1) as f64).min(1.0);
     let machinery = machinery(input, &lines);
     let rest = (1.0 - share - machinery).max(0.0);
     // Inlined code of containers (moves, constructors, destructors) counts as the user's.
@@ -102,7 +109,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     };
     let fix = Fix::ReuseAllocations(Language::of_file(top.site.file.as_deref()));
     let mut one = Candidate::new(Cause::MallocChurn, None, Vec::new(), fix);
-    one.at = Some(top.site.clone());
+    one.at = Some(here);
     // Of one line's allocations only, each replaced by something that costs a third.
     one.saves(&[
         SavedTime::of(
@@ -116,7 +123,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         SavedTime::of(machinery, CONTAINER_CODE_SAVED),
         SavedTime::of(rest, (inlined, 0.0, USER_CODE_SAVED_BY_REUSE)),
     ]);
-    one.executions = Some(top.calls as u64);
+    one.executions = Some(asked as u64);
     one.confirmation = Confirmation::OtherAllocator;
     one = one.fact(MemoryFact::AllocatorTime { share });
     if machinery > MIN_SHARE_OF_REPORTED_PART {

@@ -140,6 +140,13 @@ pub(crate) const MAX_INSTRUCTIONS_OF_TINY_CALLEE: f64 = 20.0;
 /// resizes as well it is not known which of its callers ask for memory.
 pub(crate) const MIN_PART_OF_WRAPPER: f64 = 0.8;
 
+/// The same of one that also resizes and frees, where bursts saw which callers ask. Chosen: objects are made and
+/// freed in turn, and some are resized.
+pub(crate) const MIN_PART_OF_MIXED_WRAPPER: f64 = 0.3;
+
+/// Other calls of a wrapper for each call of it, at most. Chosen: what it does for rare cases.
+pub(crate) const MAX_PART_OF_OTHER_CALLS: f64 = 0.2;
+
 /// Instructions of its own for each call up to which a function that asks for memory does so on behalf of its
 /// caller: about those of an allocation and its release in glibc's thread cache.
 pub(crate) const MAX_INSTRUCTIONS_OF_WRAPPER: f64 = 40.0;

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use genba_model::CodePoint;
 use genba_profile::reader::ModuleId;
 
-use crate::constants::counts::{MAX_INSTRUCTIONS_OF_WRAPPER, MIN_PART_OF_WRAPPER};
+use crate::constants::counts::{
+    MAX_INSTRUCTIONS_OF_WRAPPER, MAX_PART_OF_OTHER_CALLS, MIN_PART_OF_WRAPPER,
+};
 use crate::constants::search_limits::{
     MAX_CALL_DEPTH, MAX_FUNCTIONS_BETWEEN, MAX_USERS_OF_SERVICE, MIN_PART_OF_CALL_PATH,
 };
@@ -258,7 +260,7 @@ fn hands_on(calls: u64, called: f64, (made, others): (u64, f64), instructions: u
     calls > 0.0
         && called >= MOST_OF_IT * calls
         && made as f64 >= MIN_PART_OF_WRAPPER * calls
-        && others <= (1.0 - MIN_PART_OF_WRAPPER) * calls
+        && others <= MAX_PART_OF_OTHER_CALLS * calls
         && instructions as f64 <= MAX_INSTRUCTIONS_OF_WRAPPER * calls
 }
 

@@ -1,5 +1,6 @@
 //! Code patterns that several detectors look for.
 
+pub(crate) mod allocation_wrappers;
 pub(crate) mod appends;
 pub(crate) mod byte_loops;
 pub(crate) mod byte_matches;

@@ -1,0 +1,85 @@
+//! Who asks for memory behind a wrapper of the allocator that also frees, with synthetic counts and paths.
+
+use genba_model::CodePoint;
+use genba_observe::{AllocationPath, Observations};
+
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::allocation_wrappers::asker;
+use crate::tests::synthetic::{call, function, program};
+
+const CALLS: u64 = 1_000_000;
+
+/// A function of a module of its own that calls this one so often for each call of it.
+fn calling(name: &str, callee: &str, made: f64, instructions: u64) -> FunctionInput {
+    let times = CALLS * instructions / 2;
+    let count = (made * CALLS as f64) as u64;
+    let mut one = function(
+        name,
+        |a| {
+            a.call(0x2000u64)?;
+            a.ret()
+        },
+        &[times, times],
+        &[0.1, 0.1],
+        &[],
+    );
+    one.module = format!("/bin/{name}");
+    one.calls = Some(CALLS);
+    one.call_sites = vec![call(0, callee, count, 20.0)];
+    one
+}
+
+/// `resize` allocates in half of its calls and frees in the others; `make` asks it, `hand_on` hands on what it asks
+/// `make` for; `allocated` of the allocations are seen to come from there.
+fn input(made: f64, instructions: u64, allocated: u64) -> AnalysisInput {
+    let mut wrapper = calling("resize", "realloc", made, instructions);
+    wrapper.call_sites.push(call(1, "free", CALLS / 2, 20.0));
+    let make = calling("make", "resize", 1.0, 8);
+    let asks = calling("read_record", "make", 1.0, 900);
+    let sweep = calling("sweep", "resize", 1.0, 900);
+    let mut input = program(vec![wrapper, make, asks, sweep]);
+    let functions = &input.functions;
+    let point = |index: usize| CodePoint {
+        module: index as u32,
+        address: functions[index].code[0].address,
+    };
+    let path = |calls: &[usize], allocations| AllocationPath {
+        calls: calls.iter().map(|&one| point(one)).collect(),
+        allocations,
+    };
+    let observed = Observations {
+        modules: functions.iter().map(|one| one.module.clone()).collect(),
+        bursts: 40,
+        allocation_paths: vec![path(&[0, 1, 2], allocated), path(&[0, 3], 40)],
+        ..Observations::default()
+    };
+    input.observed = Some(observed);
+    input
+}
+
+fn found(input: &AnalysisInput) -> Option<(String, f64)> {
+    let address = input.functions[0].code[0].address;
+    asker(input, "/bin/resize", address).map(|(site, part)| (site.module, part))
+}
+
+#[test]
+fn line_that_asks_is_behind_all_wrappers() {
+    let (module, part) = found(&input(0.5, 12, 360)).expect("it is known");
+    assert_eq!(module, "/bin/read_record");
+    assert!((part - 0.9).abs() < 1e-9);
+}
+
+#[test]
+fn functions_with_work_of_their_own_and_few_allocations_are_no_wrappers() {
+    assert_eq!(found(&input(0.5, 200, 360)), None, "computes");
+    assert_eq!(found(&input(0.05, 12, 360)), None, "asks seldom");
+    assert_eq!(found(&input(0.5, 12, 20)), None, "seen too seldom");
+    let mut others = input(0.5, 12, 360);
+    others.functions[0]
+        .call_sites
+        .push(call(1, "log", CALLS, 20.0));
+    assert_eq!(found(&others), None, "calls others");
+    let mut unseen = input(0.5, 12, 360);
+    unseen.observed = None;
+    assert_eq!(found(&unseen), None, "no bursts");
+}
