@@ -72,9 +72,11 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
         Some((one, call))
     });
     let all: Vec<(&PiecewiseCall, Call<'_>)> = of_code.collect();
-    // Who hands pieces on to who hands them on in turn is where runs are made.
+    // Who hands pieces on to who hands them on in turn, as many, is where runs are made.
     let outer = |call: &Call<'_>| {
+        let as_many = MOST_OF_IT * call.target.count as f64;
         (all.iter().filter(|one| one.1.caller != call.caller))
+            .filter(|one| one.1.target.count as f64 >= as_many)
             .filter_map(|one| one.1.callee)
             .any(|callee| reaches(input, callee, call.caller, MAX_CALLS_BETWEEN_PIECES))
     };
