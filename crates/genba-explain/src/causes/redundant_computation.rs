@@ -24,6 +24,7 @@ use genba_model::{CallFact, Cause, Estimate, Fix, LoopFact, ObservedFact};
 use genba_observe::{DoneElsewhere, RedundantCall, RepeatedLoop, Seen};
 
 use crate::candidate::Candidate;
+use crate::causes::bytewise_copy;
 use crate::causes::loop_invariant_call::entries;
 use crate::causes::ordered_sorts::ordered_sorts;
 use crate::constants::gains::MAX_RESIDUAL;
@@ -253,6 +254,10 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
     let mut found: Vec<RepeatedCalls<'_>> = (sites.observed.redundant_calls.iter())
         .filter_map(|seen| repeated(&sites, seen, all))
         .collect();
+    if !found.is_empty() {
+        let copies = bytewise_copy::detect(input);
+        found.retain(|one| !is_copy(input, &copies, one.target));
+    }
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     let mut outermost: Vec<RepeatedCalls<'_>> = Vec::new();
     for one in found {
@@ -270,6 +275,19 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
         }
     }
     outermost
+}
+
+/// Whether a function mostly copies or appends bytes: to copy a kept result takes as long.
+fn is_copy(input: &AnalysisInput, copies: &[Candidate], target: &CallTarget) -> bool {
+    let Some(callee) = index_of(input, &target.function, &target.module) else {
+        return false;
+    };
+    let function = &input.functions[callee];
+    let copies = copies.iter().filter(|one| one.function == Some(callee));
+    let mut members: Vec<usize> = copies.flat_map(|one| one.affected().to_vec()).collect();
+    members.sort_unstable();
+    members.dedup();
+    function.heat_of(members) > MOST_OF_IT * function.share.value
 }
 
 /// Calls that are followed from a repeated call to others inside it.

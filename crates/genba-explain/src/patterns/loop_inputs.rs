@@ -56,7 +56,7 @@ pub(crate) fn computes_from_loads(
                 let list = function.values.met(value);
                 let inside = function.flow.loop_blocks(index).contains(&block);
                 // What a loop around makes of what it had before (a counter) is another each time.
-                if list.is_empty() || !inside && depends_on_itself(function, number) {
+                if list.is_empty() || !inside && is_carried_around(function, index, number) {
                     return false;
                 }
                 work.extend(list.iter().map(|one| one.number));
@@ -83,8 +83,10 @@ pub(crate) fn computes_from_loads(
     computes
 }
 
-/// Whether a value where several meet is made of itself, other than by being kept.
-fn depends_on_itself(function: &FunctionInput, number: u32) -> bool {
+/// Whether a value where several meet outside of a loop is made of itself there, other than by being kept. What
+/// goes through the loop itself is added up by it.
+fn is_carried_around(function: &FunctionInput, index: u32, number: u32) -> bool {
+    let body = function.flow.loop_blocks(index);
     let mut met: Vec<(u32, bool)> = Vec::new();
     let mut work = vec![(number, false)];
     while let Some((from, changed)) = work.pop() {
@@ -94,9 +96,16 @@ fn depends_on_itself(function: &FunctionInput, number: u32) -> bool {
         };
         let made_of: Vec<(u32, bool)> = match function.values.origin(value) {
             Origin::Constant | Origin::Entry => Vec::new(),
+            Origin::Join(block) if body.contains(&block) => Vec::new(),
             Origin::Join(_) => (function.values.met(value).iter())
                 .map(|one| (one.number, changed || one.offset != 0))
                 .collect(),
+            Origin::Instruction(at)
+                if (function.flow.block_of(at as usize))
+                    .is_some_and(|block| body.contains(&block)) =>
+            {
+                Vec::new()
+            }
             Origin::Instruction(at) => {
                 let data = &function.data[at as usize];
                 let reads = function.values.reads(at as usize).iter();

@@ -7,7 +7,7 @@ use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
 use genba_observe::{DoneElsewhere, Observations, RedundantCall, RepeatedLoop, Seen};
 
 use crate::candidate::Candidate;
-use crate::causes::{redundant_computation, repeated_search};
+use crate::causes::{bytewise_copy, redundant_computation, repeated_search};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
@@ -416,7 +416,7 @@ fn gain_of_a_repeated_loop_reaches_to_that_of_its_function() {
 
 /// `for (try = 0; try < CALLS; try++) for (i = 0; i < 6; i++) sum += p[i] * slope;` where the slope is made of
 /// the try, or of what does not change.
-fn tries(slope_of_try: bool) -> AnalysisInput {
+fn tries(slope_of_try: bool, one_sum: bool) -> AnalysisInput {
     let times = 6 * CALLS;
     let one = function(
         "main",
@@ -429,7 +429,10 @@ fn tries(slope_of_try: bool) -> AnalysisInput {
                 false => a.imul_3(rdx, r12, 7)?,
             }
             a.xor(ecx, ecx)?;
-            a.xor(esi, esi)?;
+            match one_sum {
+                true => a.nop()?,
+                false => a.xor(esi, esi)?,
+            }
             a.set_label(&mut head)?;
             a.mov(rax, qword_ptr(rdi + rcx * 8))?;
             a.imul_2(rax, rdx)?;
@@ -461,6 +464,42 @@ fn tries(slope_of_try: bool) -> AnalysisInput {
 
 #[test]
 fn loop_that_computes_with_the_counter_of_the_one_around_does_not_repeat() {
-    let found = |slope| redundant_computation::detect(&tries(slope)).len();
-    assert_eq!((found(true), found(false)), (0, 1));
+    let found = |slope, sum| redundant_computation::detect(&tries(slope, sum)).len();
+    assert_eq!((found(true, false), found(true, true)), (0, 0));
+    assert_eq!((found(false, false), found(false, true)), (1, 1));
+}
+
+/// A function that copies twenty bytes, one at a time.
+fn copier() -> FunctionInput {
+    let times = 20 * CALLS;
+    let mut copy = function(
+        "hash",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.movzx(eax, byte_ptr(rdi))?;
+            a.mov(byte_ptr(rsi), al)?;
+            a.add(rdi, 1)?;
+            a.add(rsi, 1)?;
+            a.cmp(rdi, rdx)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[CALLS, times, times, times, times, times, times, CALLS],
+        &[0.0, 0.2, 0.3, 0.1, 0.1, 0.0, 0.1, 0.0],
+        &[(6, times - CALLS)],
+    );
+    "/bin/other".clone_into(&mut copy.module);
+    copy.calls = Some(CALLS);
+    copy
+}
+
+#[test]
+fn calls_that_copy_bytes_are_not_computed_again() {
+    let mut input = redundant(|_| {}, false);
+    assert_eq!(redundant_computation::detect(&input).len(), 1);
+    input.functions[1] = copier();
+    assert_eq!(bytewise_copy::detect(&input).len(), 1);
+    assert!(redundant_computation::detect(&input).is_empty());
 }
