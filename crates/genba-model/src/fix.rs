@@ -216,7 +216,7 @@ pub enum Reduction {
     Crc32,
     /// A checksum by table.
     Table,
-    /// A hash that multiplies and combines by exclusive or.
+    /// A hash that multiplies, or shifts and adds, and combines by exclusive or.
     Mixing,
 }
 

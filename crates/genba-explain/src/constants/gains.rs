@@ -251,6 +251,10 @@ pub(crate) const UNROLL_FACTOR: f64 = 4.0;
 /// The same for table look-ups and mixing hashes, which take eight bytes at a time.
 pub(crate) const UNROLL_FACTOR_OF_HASHES: f64 = 8.0;
 
+/// Cycles for each entry of a hash of eight bytes per step: its last bytes and the mixing of its lanes.
+/// Chosen: three multiplications and some tests.
+pub(crate) const CYCLES_OF_HASH_END: f64 = 15.0;
+
 /// Part of the misprediction cycles that remains: where data depend on the choice, and where not.
 /// Chosen.
 pub(crate) const BRANCHLESS_WAIT: (f64, f64) = (0.15, 0.03);

@@ -5,7 +5,9 @@ use genba_model::{Cause, Estimate, Fix, LoopFact, Reduction};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::MIN_TRIPS_TO_SPLIT_CHAIN;
-use crate::constants::gains::{UNROLL_FACTOR, UNROLL_FACTOR_OF_HASHES};
+use crate::constants::gains::{
+    CYCLES_OF_HASH_END, MAX_RESIDUAL, UNROLL_FACTOR, UNROLL_FACTOR_OF_HASHES,
+};
 use crate::constants::model_fit::{
     MAX_MODEL_OF_CYCLES, MIN_CHAIN_OF_CYCLES, MIN_CHAIN_OF_THROUGHPUT,
 };
@@ -123,6 +125,15 @@ fn split<'a>(
         if let Some(less) = one.input.loop_after(&input.program.costs, one.index, &half) {
             gain.residual_fraction.high =
                 gain.residual_fraction.high.max(less.residual_fraction.high);
+        }
+        gain
+    });
+    let gain = gain.map(|mut gain| {
+        if let (Reduction::Mixing, Some(trips)) = (first.kind, one.trips) {
+            let end = CYCLES_OF_HASH_END / (trips * one.cycles.value);
+            let left = &mut gain.residual_fraction;
+            left.value = (left.value + end).min(MAX_RESIDUAL);
+            left.high = (left.high + 2.0 * end).min(MAX_RESIDUAL);
         }
         gain
     });

@@ -123,7 +123,9 @@ fn fits(one: &HotLoop<'_>, kind: Reduction, at: usize, depends: &dyn Fn(Value) -
             _ => false,
         },
         Reduction::Mixing => match name {
-            "xor" => true,
+            // Also a multiplication by shifts and additions (`h + (h << 5)`).
+            "xor" | "add" | "sub" | "lea" => true,
+            "shl" | "rol" | "ror" => data.form.ends_with(" i"),
             "imul" => by_invariant(one, at, depends),
             _ => false,
         },
@@ -170,7 +172,8 @@ fn shows(
             .iter()
             .any(|at| matches!(name(at), "imul" | "shl" | "lea")),
         Reduction::Mixing => {
-            all.iter().any(|at| name(at) == "imul") && all.iter().any(|at| name(at) == "xor")
+            let spreads = |at| matches!(name(at), "imul" | "shl" | "lea" | "rol" | "ror");
+            all.iter().any(spreads) && all.iter().any(|at| name(at) == "xor")
         }
         Reduction::Table => {
             all.iter().any(|at| function.data[*at].loads())

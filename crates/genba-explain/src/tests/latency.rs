@@ -178,6 +178,57 @@ fn integer_latency_chain_is_found_for_a_hash_not_for_a_generator() {
     assert_eq!(count(&integer_latency_chain::detect(&hash(false))), 0);
 }
 
+/// `h = (h + (h << 5)) ^ p[i]`, or a generator that takes nothing in.
+fn shifted_hash(takes: bool) -> AnalysisInput {
+    program(vec![looped(
+        3.0,
+        &[0.3, 0.3, 0.3, 0.02, 0.04, 0.02, 0.02, 0.0],
+        |a| {
+            a.mov(rcx, rax)?;
+            a.shl(rcx, 5)?;
+            a.add(rax, rcx)?;
+            if takes {
+                a.movzx(edx, byte_ptr(rdi))?;
+                a.xor(rax, rdx)?;
+            } else {
+                a.nop()?;
+                a.xor(rax, r8)?;
+            }
+            a.add(rdi, 1)?;
+            a.cmp(rdi, rsi)
+        },
+    )])
+}
+
+#[test]
+fn integer_latency_chain_is_found_for_a_hash_of_shifts_and_additions() {
+    let found = integer_latency_chain::detect(&shifted_hash(true));
+    assert_eq!(count(&found), 1);
+    assert_eq!(found[0].fix, Fix::Accumulators(Reduction::Mixing));
+    assert_eq!(
+        count(&integer_latency_chain::detect(&shifted_hash(false))),
+        0
+    );
+}
+
+#[test]
+fn another_hash_gains_less_for_short_keys() {
+    let left = |entries| {
+        let mut input = shifted_hash(true);
+        let function = &mut input.functions[0];
+        function.counts[0] = entries;
+        for cost in function.loops.iter_mut().flatten() {
+            cost.entries = Some(entries);
+        }
+        let found = integer_latency_chain::detect(&input);
+        found.first().map(|one| one.residual_fraction.value)
+    };
+    let times = iterations(3.0);
+    let (long, short) = (left(times / 10_000), left(times / 20));
+    assert!(short > long.map(|long| long + 0.1), "{long:?} {short:?}");
+    assert_eq!(left(times / 8), None, "a word");
+}
+
 /// `slot = key[i] % n`, where `n` stays or is another each iteration.
 fn slots(changes: bool) -> AnalysisInput {
     slots_sampled(changes, &[0.01, 0.01, 0.9, 0.02, 0.02, 0.02, 0.02])
