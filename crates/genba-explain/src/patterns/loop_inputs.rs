@@ -3,7 +3,7 @@
 //! Bursts record loads and branches, not registers: a loop that loads the same again computes the same
 //! only if the registers that go into its results hold the same.
 
-use genba_code::Flow;
+use genba_code::{BlockId, Flow};
 
 use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
@@ -54,9 +54,9 @@ pub(crate) fn computes_from_loads(
             Origin::Entry => return false,
             Origin::Join(block) => {
                 let list = function.values.met(value);
-                let inside = function.flow.loop_blocks(index).contains(&block);
                 // What a loop around makes of what it had before (a counter) is another each time.
-                if list.is_empty() || !inside && is_carried_around(function, index, number) {
+                let around = is_head_around(function, index, block);
+                if list.is_empty() || around && is_carried_around(function, index, number) {
                     return false;
                 }
                 work.extend(list.iter().map(|one| one.number));
@@ -81,6 +81,14 @@ pub(crate) fn computes_from_loads(
         }
     }
     computes
+}
+
+/// Whether a block is the head of a loop around another one.
+fn is_head_around(function: &FunctionInput, index: u32, block: BlockId) -> bool {
+    let loops = function.flow.loops();
+    let parent = |index: u32| loops[index as usize].parent;
+    std::iter::successors(parent(index), |&index| parent(index))
+        .any(|index| loops[index as usize].head == block)
 }
 
 /// Whether a value where several meet outside of a loop is made of itself there, other than by being kept. What
