@@ -11,6 +11,7 @@ mod allocation_paths;
 mod argument_values;
 mod branch_predictor;
 mod branches;
+mod burst_limits;
 mod burst_weights;
 mod byte_map;
 mod cache_geometry;

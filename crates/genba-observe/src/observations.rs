@@ -7,7 +7,6 @@ use crate::advancing_calls::{self, AdvancingCall};
 use crate::allocation_paths::{self, AllocationPath};
 use crate::argument_values::{self, ArgumentValue};
 use crate::branches::{self, BranchSite, OneWayBranch};
-use crate::burst_weights;
 use crate::cache_geometry::CacheGeometry;
 use crate::call_lengths::{self, CallLength};
 use crate::call_work::{self, CallWork};
@@ -27,6 +26,7 @@ use crate::repeated_loops::{self, RepeatedLoop};
 use crate::same_loads::{self, SameLoad};
 use crate::sharing::{self, SharedLine};
 use crate::silent_stores::{self, SilentStore};
+use crate::{burst_limits, burst_weights};
 
 /// What the bursts of a run showed, by place. Shares are of what bursts saw; exact counts scale
 /// them to the whole run.
@@ -221,6 +221,7 @@ impl Watched {
                     renumber(target);
                 }
             }
+            burst_limits::limit(&mut burst);
             self.bursts.push(burst);
         }
         for note in one.notes {
