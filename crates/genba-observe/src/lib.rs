@@ -28,6 +28,7 @@ mod load_levels;
 mod long_products;
 mod net_stores;
 mod observations;
+mod open_calls;
 mod operand_values;
 mod overwritten_buffers;
 mod piecewise_calls;

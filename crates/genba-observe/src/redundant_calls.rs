@@ -15,14 +15,14 @@
 
 use std::collections::VecDeque;
 
-use genba_model::{Burst, BurstEvent, CodePoint, Estimate, Observed};
+use genba_model::{Burst, CodePoint, Estimate};
 use serde::{Deserialize, Serialize};
 
 use crate::byte_map::ByteMap;
 use crate::call_stack::{CallStack, Change, Frame};
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
-use crate::net_stores::NetStores;
+use crate::open_calls::{FIRST_ADDRESS, Open, inherit, inside, opened, results};
 use crate::tally::{BurstShare, Seen, Tally};
 
 /// A call instruction of whose executions some did the same as an earlier one.
@@ -76,17 +76,8 @@ pub struct DoneElsewhere {
 /// Inputs that are remembered of one call site in one burst.
 const MAX_INPUTS: usize = 1 << 14;
 
-/// The deepest stack frame that a call may have of its own, with its callees'.
-const MAX_FRAME_BYTES: u64 = 1 << 16;
-
 /// Calls of a function that a call from another place is compared with.
 const MAX_CALLS_BEFORE: usize = 4;
-
-/// Arguments below are numbers; those from here on are taken for addresses.
-const FIRST_ADDRESS: u64 = 1 << 32;
-
-/// User space ends here.
-const LAST_ADDRESS: u64 = 1 << 47;
 
 /// Results from here on are taken for hashes, numbers of many digits or addresses: two that are equal come
 /// of the same.
@@ -94,50 +85,6 @@ const MIN_TELLING_RESULT: u64 = 1 << 20;
 
 /// Different inputs ÷ different objects up to which inputs follow from the objects.
 const MAX_INPUTS_OF_OBJECT: f64 = 1.05;
-
-/// A call that has not returned.
-struct Open {
-    /// Hash of arguments and of what was read, with the addresses.
-    inputs: u64,
-    /// The same without addresses.
-    contents: u64,
-    /// Whether an address was read from memory: contents tell what they are of.
-    read_address: bool,
-    /// Hash of the addresses among the arguments.
-    object: u64,
-    /// Registers that they are in, as in [`crate::ArgumentRegisters::integer`].
-    registers: u8,
-    /// Stores of the burst before it.
-    began: u32,
-    instructions: u64,
-    /// Whether all that it takes in registers is recorded.
-    arguments_known: bool,
-    /// Whether all that it does is recorded, with what it calls.
-    watched: bool,
-    /// Stores outside of its stack frame.
-    stored: NetStores,
-}
-
-/// Places on the stacks of its callers up to which what a call leaves there is a result that can be kept.
-const MAX_RESULTS_ON_STACK: usize = 8;
-
-/// The deepest stack of the callers.
-const MAX_STACK_BYTES: u64 = 1 << 20;
-
-/// What a call left for its callers on their stacks, as one number; `None` if it left other values in
-/// memory of others, or many.
-fn results(one: &Open, frame: &Frame) -> Option<u64> {
-    let on_stack = |address: u64| {
-        (frame.stack).is_some_and(|stack| address > stack && address - stack <= MAX_STACK_BYTES)
-    };
-    one.stored.results(MAX_RESULTS_ON_STACK, on_stack)
-}
-
-/// Whether an address is in a call's own stack frame or below.
-fn is_of_frame(frame: &Frame, address: u64) -> bool {
-    let own = |stack: u64| address <= stack && stack - address <= MAX_FRAME_BYTES;
-    frame.stack.is_some_and(own)
-}
 
 type Key = (CodePoint, CodePoint);
 
@@ -312,120 +259,6 @@ fn of_burst(
     }
 }
 
-/// Adds an event to the innermost open call; its callers inherit it when it returns.
-fn inside(
-    event: &BurstEvent,
-    open: &mut [(Frame, Open)],
-    written: &mut ByteMap<u32>,
-    stores: &mut u32,
-    result: &mut u64,
-    stack: &CallStack,
-) {
-    match event.what {
-        Observed::Load {
-            address,
-            size,
-            value,
-        } => {
-            let Some((_, top)) = open.last_mut() else {
-                return;
-            };
-            let mut own = true;
-            written.update(address, size, |when| own &= *when > top.began);
-            if !own {
-                top.inputs = mix(mix(top.inputs, address), value);
-                top.contents = mix(top.contents, value);
-                top.read_address |= size == 8 && (FIRST_ADDRESS..LAST_ADDRESS).contains(&value);
-            }
-        }
-        Observed::Store {
-            address,
-            size,
-            value,
-            before,
-            reads,
-        } => {
-            if let Some((frame, top)) = open.last_mut() {
-                if reads {
-                    let mut own = true;
-                    written.update(address, size, |when| own &= *when > top.began);
-                    if !own {
-                        top.inputs = mix(mix(top.inputs, address), before);
-                        top.contents = mix(top.contents, before);
-                    }
-                }
-                // Where its frame is may be known since its call's own store.
-                if let Some(known) = stack.frames().last() {
-                    *frame = *known;
-                }
-                if !is_of_frame(frame, address) {
-                    top.stored.store(address, size, before, value);
-                }
-            }
-            *stores += 1;
-            let now = *stores;
-            written.update(address, size, |when| *when = now);
-        }
-        Observed::Block { instructions } => {
-            if let Some((_, top)) = open.last_mut() {
-                top.instructions += u64::from(instructions);
-            }
-        }
-        Observed::Return { value } => *result = value,
-        Observed::SystemCall { .. } => {
-            if let Some((_, top)) = open.last_mut() {
-                top.watched = false;
-            }
-        }
-        _ => {}
-    }
-}
-
-fn opened(
-    frame: &Frame,
-    stores: u32,
-    code: &dyn CodeKnowledge,
-    unseen: &dyn Fn(u32) -> bool,
-) -> Open {
-    let registers = code.arguments(frame.target);
-    let known = registers.filter(|registers| !registers.vector);
-    let (mut inputs, mut contents) = (0, 0);
-    let mut object = 0;
-    for (index, &argument) in frame.arguments.iter().enumerate() {
-        if known.is_some_and(|registers| registers.integer >> index & 1 == 1) {
-            inputs = mix(mix(inputs, index as u64), argument);
-            if argument >= FIRST_ADDRESS {
-                object = mix(mix(object, index as u64), argument);
-            }
-            let number = argument.min(FIRST_ADDRESS);
-            contents = mix(mix(contents, index as u64), number);
-        }
-    }
-    Open {
-        inputs,
-        contents,
-        read_address: false,
-        object,
-        registers: known.map_or(0, |registers| registers.integer),
-        began: stores,
-        instructions: 0,
-        arguments_known: known.is_some(),
-        watched: !unseen(frame.target.module),
-        stored: NetStores::default(),
-    }
-}
-
-/// A call inside a call: its inputs follow from those of the outer one or are inputs of it, whatever
-/// registers it takes them in.
-fn inherit(parent: &mut Open, frame: &Frame, child: Open) {
-    parent.inputs = mix(parent.inputs, child.inputs);
-    parent.contents = mix(parent.contents, child.contents);
-    parent.read_address |= child.read_address;
-    parent.instructions += child.instructions;
-    (parent.stored).inherit(child.stored, |address| !is_of_frame(frame, address));
-    parent.watched &= child.watched;
-}
-
 impl Found {
     fn closed(&mut self, frame: &Frame, one: &Open, result: u64) {
         if !one.arguments_known || !one.watched {
@@ -512,6 +345,7 @@ impl Found {
 mod tests {
     use super::*;
     use crate::synthetic::{AllOwn, at, block, burst, call, load, ret, store};
+    use genba_model::{BurstEvent, Observed};
 
     /// Far from the stack, which is at 0x8000.
     const HEAP: u64 = 1 << 40;
