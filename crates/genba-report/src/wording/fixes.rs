@@ -115,8 +115,9 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::SeveralDigitsAtOnce { factor, digits } => {
             return format!(
-                "Collect {digits} digits in a register first, then multiply the number by \
-                 {factor}^{digits} and add them: it is gone through {digits} times less often."
+                "Collect {digits} digits in a register, then multiply the number by \
+                 {factor}^{digits} and add them: one pass over the number for {digits} digits \
+                 instead of one for each digit."
             );
         }
         Fix::CountTrailingZeros => {

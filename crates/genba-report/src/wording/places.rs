@@ -47,7 +47,7 @@ pub(crate) fn heading(places: &[TimePlace]) -> String {
     );
     if !with_callees.is_empty() {
         text.push_str(
-            " The rest is spread: what takes most with the functions that it calls comes after them.",
+            " The rest is spread over many functions; those with most inclusive time follow.",
         );
     }
     text
@@ -62,7 +62,7 @@ pub(crate) fn kind(place: &TimePlace) -> &'static str {
         TimePlaceKind::Library if place.site.module == "[jit]" => "generated code",
         TimePlaceKind::Library => "library, not divided among its callers",
         TimePlaceKind::Kernel => "kernel",
-        TimePlaceKind::WithCallees => "function with what it calls",
+        TimePlaceKind::WithCallees => "function, inclusive of its callees",
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn facts(place: &TimePlace, input_bytes: Option<u64>) -> Vec<(&'stati
     list.extend(cost(place).map(|text| match place.kind {
         TimePlaceKind::WithCallees => (
             "model",
-            format!("{text}, where each call of a function takes the same time"),
+            format!("{text}, if each call of a function takes the same time"),
         ),
         _ => ("measured", text),
     }));

@@ -32,8 +32,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
                 (None, _) => "another place".to_owned(),
             };
             format!(
-                "`{function}` is called {} times here; {} do what it did just before for {place}: they \
-                 read the same and give the same result ({bursts} bursts)",
+                "`{function}` is called {} times here; {} of the calls read the same memory and return \
+                 the same as the call just before in {place} ({bursts} bursts)",
                 count(*calls),
                 range(share)
             )
@@ -56,8 +56,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             digits,
             bursts,
         } => format!(
-            "{} of the {word_bits}-bit words are the word that was there times {factor}, with the \
-             carry of the one before ({bursts} bursts); a word has room for {factor}^{digits}",
+            "{} of the stored {word_bits}-bit words are the old word times {factor} plus the carry of \
+             the previous word ({bursts} bursts); a word has room for {factor}^{digits}",
             range(share)
         ),
         ObservedFact::AdvancingCalls {
@@ -67,8 +67,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             bytes,
             bursts,
         } => format!(
-            "`{function}` is called {} times here; {} go on behind the call before, {bytes:.1} bytes on \
-             average ({bursts} bursts)",
+            "`{function}` is called {} times here; {} of the calls begin a little behind where the \
+             previous call began, {bytes:.1} bytes on average ({bursts} bursts)",
             count(*calls),
             range(share)
         ),
@@ -79,8 +79,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             share,
             bursts,
         } => format!(
-            "`{function}` sorts {} times with {} comparisons; {} of them go the way of the one before \
-             ({bursts} bursts): what it sorts is in order, in reverse order, or equal",
+            "`{function}` sorts {} times with {} comparisons; {} of them have the outcome of the previous \
+             one ({bursts} bursts): the elements are in order, in reverse order, or equal",
             count(*sorts),
             count(*comparisons),
             range(share)
@@ -102,8 +102,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             share,
             bursts,
         } => format!(
-            "{} searches make {iterations:.1} iterations each; {} of these were made by the search \
-             before as well, which ended near ({bursts} bursts)",
+            "{} searches take {iterations:.1} iterations each; {} of the iterations repeat those of the \
+             previous search, which ended nearby ({bursts} bursts)",
             count(*searches),
             range(share)
         ),
