@@ -8,6 +8,7 @@ use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::fast_hash::FastMap;
+use crate::last_calls::LastCalls;
 use crate::tally::{Seen, Tally};
 
 /// A call instruction of which an argument mostly advances through the memory that the call reads.
@@ -40,8 +41,6 @@ const MIN_SHARE: f64 = 0.5;
 /// The last calls, to which a read may belong: callees hand the search on.
 const MAX_CALLS_FOLLOWED: usize = 6;
 
-type Place = (CodePoint, CodePoint);
-
 struct LastCall {
     arguments: [u64; 6],
     read: [bool; ARGUMENTS],
@@ -52,38 +51,25 @@ struct LastCall {
 pub(crate) fn advancing_calls(bursts: &[Burst]) -> Vec<AdvancingCall> {
     let mut tally: Tally<(CodePoint, CodePoint, usize)> = Tally::new();
     let mut passed: FastMap<(CodePoint, CodePoint, usize), (u64, u64)> = FastMap::default();
-    let mut last: FastMap<Place, LastCall> = FastMap::default();
-    let mut recent: Vec<Place> = Vec::new();
+    let mut last: LastCalls<LastCall> = LastCalls::following(MAX_CALLS_FOLLOWED);
     for burst in bursts {
         last.clear();
-        recent.clear();
         for event in &burst.events {
             let (target, arguments) = match event.what {
                 Observed::Call { target, arguments } => (target, arguments),
                 Observed::Load { address, size, .. } => {
-                    for place in &recent {
-                        if let Some(call) = last.get_mut(place) {
-                            call.reads(address, size);
-                        }
-                    }
+                    last.each_recent(|call| call.reads(address, size));
                     continue;
                 }
                 _ => continue,
             };
             let place = (event.at, target);
-            recent.retain(|&one| one != place);
-            if recent.len() == MAX_CALLS_FOLLOWED {
-                recent.remove(0);
-            }
-            recent.push(place);
-            let read = [false; ARGUMENTS];
-            let Some(before) = last.insert(place, LastCall { arguments, read }) else {
-                continue;
-            };
-            let both = arguments.iter().zip(&before.arguments).take(ARGUMENTS);
-            for (argument, (now, then)) in both.enumerate() {
+            let before = last.before(&place);
+            let both =
+                before.map(|before| arguments.iter().zip(&before.arguments).zip(&before.read));
+            for (argument, ((now, then), read)) in both.into_iter().flatten().enumerate() {
                 let step = now.wrapping_sub(*then);
-                let advances = before.read[argument] && (1..=MAX_STEP_BYTES).contains(&step);
+                let advances = *read && (1..=MAX_STEP_BYTES).contains(&step);
                 let key = (event.at, target, argument);
                 tally.count(key, advances);
                 if advances {
@@ -91,6 +77,8 @@ pub(crate) fn advancing_calls(bursts: &[Burst]) -> Vec<AdvancingCall> {
                     *sum = (sum.0 + step, sum.1 + 1);
                 }
             }
+            let read = [false; ARGUMENTS];
+            last.insert(place, LastCall { arguments, read });
         }
         tally.end_of_burst(burst.weight);
     }

@@ -23,6 +23,7 @@ mod copy_runs;
 mod data_places;
 mod dead_stores;
 mod fast_hash;
+mod last_calls;
 mod line_use;
 mod load_levels;
 mod long_products;

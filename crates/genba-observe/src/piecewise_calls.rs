@@ -12,6 +12,7 @@ use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::fast_hash::FastMap;
+use crate::last_calls::LastCalls;
 use crate::tally::{Seen, Tally};
 
 /// A call instruction that hands on memory in consecutive pieces.
@@ -107,11 +108,9 @@ struct Totals {
 pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
     let mut tally: Tally<Key> = Tally::new();
     let mut totals: FastMap<Key, Totals> = FastMap::default();
-    let mut last: FastMap<(CodePoint, CodePoint), LastCall> = FastMap::default();
-    let mut recent: Vec<(CodePoint, CodePoint)> = Vec::new();
+    let mut last: LastCalls<LastCall> = LastCalls::following(MAX_CALLS_FOLLOWED);
     for burst in bursts {
         last.clear();
-        recent.clear();
         for event in &burst.events {
             let (target, arguments) = match event.what {
                 Observed::Call { target, arguments } => (target, arguments),
@@ -120,11 +119,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                     size,
                     value,
                 } => {
-                    for call in &recent {
-                        if let Some(call) = last.get_mut(call) {
-                            call.load(address, size, value);
-                        }
-                    }
+                    last.each_recent(|call| call.load(address, size, value));
                     continue;
                 }
                 Observed::Store {
@@ -133,32 +128,22 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                     value,
                     ..
                 } => {
-                    for call in &recent {
-                        if let Some(call) = last.get_mut(call) {
-                            call.store(address, size, value);
-                        }
-                    }
+                    last.each_recent(|call| call.store(address, size, value));
                     continue;
                 }
                 _ => continue,
             };
             let place = (event.at, target);
-            recent.retain(|&one| one != place);
-            if recent.len() == MAX_CALLS_FOLLOWED {
-                recent.remove(0);
-            }
-            recent.push(place);
-            let now = LastCall {
+            let mut now = LastCall {
                 arguments,
                 ..LastCall::default()
             };
-            let Some(before) = last.insert(place, now) else {
+            let Some(before) = last.before(&place) else {
+                last.insert(place, now);
                 continue;
             };
-            if let Some(now) = last.get_mut(&place) {
-                for (pair, end) in now.end_before.iter_mut().enumerate() {
-                    *end = before.end(pair);
-                }
+            for (pair, end) in now.end_before.iter_mut().enumerate() {
+                *end = before.end(pair);
             }
             for (number, &(pointer, length)) in PAIRS.iter().enumerate() {
                 let piece = before.arguments[length];
@@ -179,6 +164,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                     }
                 }
             }
+            last.insert(place, now);
         }
         tally.end_of_burst(burst.weight);
     }

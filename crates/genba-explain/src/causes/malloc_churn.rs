@@ -79,11 +79,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let users = ["malloc", "realloc"]
         .iter()
         .filter_map(|name| input.service(name));
-    let askers = users.flat_map(|one| match one.askers.is_empty() {
+    let callers = users.flat_map(|one| match one.callers_behind_wrappers.is_empty() {
         true => &one.users,
-        false => &one.askers,
+        false => &one.callers_behind_wrappers,
     });
-    let lines = lines(askers.filter(|user| !is_of_library_itself(user)));
+    let lines = lines(callers.filter(|user| !is_of_library_itself(user)));
     // The allocator's time by allocations of the user's own.
     let reusable: f64 = lines.iter().map(|line| line.calls).sum();
     let share = share * (reusable / calls.max(1) as f64).min(1.0);

@@ -181,7 +181,7 @@ pub struct RuntimeUse {
     pub users: Vec<UserCall>,
     /// Of memory: who asks for it through functions of the user's own that hand the request on, most
     /// calls first.
-    pub askers: Vec<UserCall>,
+    pub callers_behind_wrappers: Vec<UserCall>,
 }
 
 /// A call in the user's own code that leads to a service of the runtime.
@@ -400,7 +400,7 @@ pub struct FunctionInput {
     pub user_callers: Vec<UserCall>,
     /// Of a function of the C library that scans: the same, through functions of the user's own that hand the
     /// call on.
-    pub askers: Vec<UserCall>,
+    pub callers_behind_wrappers: Vec<UserCall>,
     /// Main source file of its translation unit.
     pub unit: Option<String>,
     /// Compiler and options, where debug information says so.

@@ -135,11 +135,11 @@ impl<'a> CallPaths<'a> {
     /// Calls of the functions with these indices, taken together, and the user's calls that lead to
     /// them, most first.
     pub(crate) fn users(&mut self, entries: &[u32]) -> (f64, Vec<UserCall>) {
-        self.askers(entries, Follow::OwnCode)
+        self.callers(entries, Follow::OwnCode)
     }
 
     /// The same, through some functions of the user's own.
-    pub(crate) fn askers(&mut self, entries: &[u32], follow: Follow) -> (f64, Vec<UserCall>) {
+    pub(crate) fn callers(&mut self, entries: &[u32], follow: Follow) -> (f64, Vec<UserCall>) {
         let mut waiting: HashMap<u32, Waiting> = entries
             .iter()
             .map(|&id| {

@@ -17,12 +17,13 @@ use crate::input::analysis_input::{
     AnalysisInput, CallSite, CallTarget, CalledFunction, Caller, CostTable, FunctionInput, Place,
     Program, UserCall,
 };
-use crate::input::call_paths::CallPaths;
+use crate::input::call_paths::{CallPaths, Follow};
 use crate::input::conversions::{add_formats, conversions};
 use crate::input::functions_with_callees::functions_with_callees;
 use crate::input::kernel_work::kernel_work;
-use crate::input::library_time::{askers, library_time, user_callers};
+use crate::input::library_time::{library_time, user_callers};
 use crate::input::own_code::is_toolchain_file;
+use crate::input::runtime_services::is_scan_function;
 use crate::input::runtime_use::runtime_use;
 use crate::input::values::Values;
 use genba_attribution::AddressHits;
@@ -84,9 +85,15 @@ impl AnalysisInput {
             .filter_map(|(weight, id, hits)| {
                 let function = &resolved.functions[*id as usize];
                 let names = names.as_ref();
-                let callers = user_callers(resolved, paths.as_mut(), names, function);
-                let askers = askers(resolved, paths.as_mut(), names, function);
-                function_input(resolved, *id, *weight, hits, names, (callers, askers))
+                let mut callers =
+                    |follow| user_callers(resolved, paths.as_mut(), names, function, follow);
+                let direct = callers(Follow::OwnCode);
+                let behind_wrappers = match is_scan_function(&function.name) {
+                    true => callers(Follow::Wrappers),
+                    false => Vec::new(),
+                };
+                let callers = (direct, behind_wrappers);
+                function_input(resolved, *id, *weight, hits, names, callers)
             })
             .collect();
         add_formats(&mut program.conversions, &functions, resolved);
@@ -208,7 +215,7 @@ fn function_input(
     weight: u64,
     hits: &AddressHits,
     names: Option<&ExecutedFunctions>,
-    (user_callers, askers): (Vec<UserCall>, Vec<UserCall>),
+    (user_callers, callers_behind_wrappers): (Vec<UserCall>, Vec<UserCall>),
 ) -> Option<FunctionInput> {
     let function = &resolved.functions[id as usize];
     let binary = resolved.code.binary(function.module).ok()?;
@@ -268,7 +275,7 @@ fn function_input(
         call_sites,
         callers,
         user_callers,
-        askers,
+        callers_behind_wrappers,
         unit: unit.as_ref().and_then(|unit| unit.name.clone()),
         producer: unit.and_then(|unit| unit.producer),
         counted: executed.is_some(),

@@ -12,7 +12,7 @@ use crate::input::analysis_input::{FunctionInput, LibraryTime, UserCall};
 use crate::input::call_paths::{CallPaths, Follow};
 use crate::input::from_profile::is_own;
 use crate::input::own_code::is_toolchain_file;
-use crate::input::runtime_services::{is_library, is_scan_function};
+use crate::input::runtime_services::is_library;
 
 /// Index of a function of the profile among those that were executed.
 fn executed_as(
@@ -36,28 +36,12 @@ pub(crate) fn user_callers(
     paths: Option<&mut CallPaths<'_>>,
     names: Option<&ExecutedFunctions>,
     function: &Function,
+    follow: Follow,
 ) -> Vec<UserCall> {
     let found = (resolved.joined.as_ref().zip(names))
         .and_then(|(joined, names)| executed_as(resolved, joined, names, function));
     match (found, paths) {
-        (Some(id), Some(paths)) => paths.users(&[id]).1,
-        _ => Vec::new(),
-    }
-}
-
-/// The same of a function of the C library that scans, through functions of the user's own that hand the call
-/// on.
-pub(crate) fn askers(
-    resolved: &ResolvedProfile,
-    paths: Option<&mut CallPaths<'_>>,
-    names: Option<&ExecutedFunctions>,
-    function: &Function,
-) -> Vec<UserCall> {
-    let found = (resolved.joined.as_ref().zip(names))
-        .filter(|_| is_scan_function(&function.name))
-        .and_then(|(joined, names)| executed_as(resolved, joined, names, function));
-    match (found, paths) {
-        (Some(id), Some(paths)) => paths.askers(&[id], Follow::Wrappers).1,
+        (Some(id), Some(paths)) => paths.callers(&[id], follow).1,
         _ => Vec::new(),
     }
 }
@@ -108,7 +92,13 @@ pub(crate) fn library_time(
             function: function.name.clone(),
             share,
             calls: resolved.executed(function).map(|executed| executed.calls()),
-            users: user_callers(resolved, paths.as_deref_mut(), names, function),
+            users: user_callers(
+                resolved,
+                paths.as_deref_mut(),
+                names,
+                function,
+                Follow::OwnCode,
+            ),
             module: match generated {
                 true => GENERATED.to_owned(),
                 false => module,

@@ -44,8 +44,8 @@ pub(crate) fn runtime_use(paths: &mut CallPaths<'_>, names: &ExecutedFunctions) 
         .into_iter()
         .map(|((service, system_call), ids)| {
             let (calls, users) = paths.users(&ids);
-            let askers = match service {
-                "malloc" | "realloc" => paths.askers(&ids, Follow::Wrappers).1,
+            let callers_behind_wrappers = match service {
+                "malloc" | "realloc" => paths.callers(&ids, Follow::Wrappers).1,
                 _ => Vec::new(),
             };
             RuntimeUse {
@@ -53,7 +53,7 @@ pub(crate) fn runtime_use(paths: &mut CallPaths<'_>, names: &ExecutedFunctions) 
                 system_call,
                 calls: calls as u64,
                 users,
-                askers,
+                callers_behind_wrappers,
             }
         })
         .filter(|one| one.calls > 0)

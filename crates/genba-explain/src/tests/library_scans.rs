@@ -51,7 +51,7 @@ fn lengths(name: &str, bytes: u64, part: f64) -> AnalysisInput {
     "/lib/libc.so.6".clone_into(&mut one.module);
     one.calls = Some(CALLS);
     let half = CALLS as f64 / 2.0;
-    one.askers = vec![call_at(10, half), call_at(20, half)];
+    one.callers_behind_wrappers = vec![call_at(10, half), call_at(20, half)];
     let mut input = program(vec![one]);
     input.program.input_bytes = Some(1_000_000);
     input.program.max_rss_bytes = Some(8e6);

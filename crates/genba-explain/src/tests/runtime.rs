@@ -93,7 +93,7 @@ fn malloc_churn_is_found_for_short_lived_allocations() {
 fn malloc_churn_names_who_asks_through_a_wrapper() {
     let mut input = churn();
     for one in &mut input.program.runtime {
-        one.askers = vec![user(31, 6e6, &[]), user(45, 4e6, &[])];
+        one.callers_behind_wrappers = vec![user(31, 6e6, &[]), user(45, 4e6, &[])];
     }
     let found = malloc_churn::detect(&input);
     let site = found[0].at.as_ref().expect("a site");

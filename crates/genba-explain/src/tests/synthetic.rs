@@ -89,7 +89,7 @@ pub(crate) fn of_bytes(
         call_sites: Vec::new(),
         callers: Vec::new(),
         user_callers: Vec::new(),
-        askers: Vec::new(),
+        callers_behind_wrappers: Vec::new(),
         unit: Some("/src/main.c".to_owned()),
         producer: Some("GNU C17 12.2.0 -O2 -g".to_owned()),
         own: true,

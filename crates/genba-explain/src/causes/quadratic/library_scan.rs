@@ -88,7 +88,7 @@ fn long_scans<'a>(
     };
     // What bursts never met is short or rare.
     let of_line = |line: &UserLine<'_>| line.users.iter().filter_map(work).sum::<f64>();
-    let lines: Vec<(UserLine<'a>, f64)> = (lines(&function.askers).into_iter())
+    let lines: Vec<(UserLine<'a>, f64)> = (lines(&function.callers_behind_wrappers).into_iter())
         .map(|line| {
             let work = of_line(&line);
             (line, work)
