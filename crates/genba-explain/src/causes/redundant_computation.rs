@@ -35,6 +35,7 @@ use crate::constants::observations::{
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::runtime_services::is_copy_function;
 use crate::patterns::calls::{cycles_of_all, index_of, reaches};
 use crate::patterns::loop_inputs::computes_from_loads;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
@@ -277,17 +278,20 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
     outermost
 }
 
-/// Whether a function mostly copies or appends bytes: to copy a kept result takes as long.
+/// Whether a function with what it calls mostly copies or appends bytes: to copy a kept result takes as long.
 fn is_copy(input: &AnalysisInput, copies: &[Candidate], target: &CallTarget) -> bool {
-    let Some(callee) = index_of(input, &target.function, &target.module) else {
-        return false;
+    let copying = |index: usize| {
+        let function = &input.functions[index];
+        let copies = copies.iter().filter(|one| one.function == Some(index));
+        let mut members: Vec<usize> = copies.flat_map(|one| one.affected().to_vec()).collect();
+        members.sort_unstable();
+        members.dedup();
+        function.heat_of(members)
     };
-    let function = &input.functions[callee];
-    let copies = copies.iter().filter(|one| one.function == Some(callee));
-    let mut members: Vec<usize> = copies.flat_map(|one| one.affected().to_vec()).collect();
-    members.sort_unstable();
-    members.dedup();
-    function.heat_of(members) > MOST_OF_IT * function.share.value
+    let of = |index| time_of_kind(input, index, CALLEES_FOLLOWED, &is_copy_function, &copying);
+    index_of(input, &target.function, &target.module)
+        .map(of)
+        .is_some_and(|(copying, whole)| copying > MOST_OF_IT * whole)
 }
 
 /// Calls that are followed from a repeated call to others inside it.
@@ -322,7 +326,7 @@ fn repeated<'a>(
         return None;
     }
     let callee = index_of(input, &target.function, &target.module)?;
-    let (searching, whole) = searching(input, callee, SEARCH_DEPTH);
+    let (searching, whole) = searching(input, callee);
     Some(RepeatedCalls {
         seen,
         caller,
@@ -359,16 +363,29 @@ fn is_done_elsewhere(one: &DoneElsewhere) -> bool {
         && one.by_chance <= MAX_EQUAL_BY_CHANCE
 }
 
-/// Callees that are looked into for searches.
-const SEARCH_DEPTH: u32 = 3;
+/// Callees that are looked into for searches and copies.
+const CALLEES_FOLLOWED: u32 = 3;
 
 /// Time in searches, and all time, of a function and what it calls.
-fn searching(input: &AnalysisInput, index: usize, depth: u32) -> (f64, f64) {
+fn searching(input: &AnalysisInput, index: usize) -> (f64, f64) {
+    let of = |index: usize| search_heat(input, &input.functions[index]);
+    time_of_kind(input, index, CALLEES_FOLLOWED, &compares, &of)
+}
+
+/// Time of one kind, and all time, of a function and what it calls: `routine` knows functions that do
+/// nothing else by their names, `heat` how much of another's own time is of the kind.
+fn time_of_kind(
+    input: &AnalysisInput,
+    index: usize,
+    depth: u32,
+    routine: &dyn Fn(&str) -> bool,
+    heat: &dyn Fn(usize) -> f64,
+) -> (f64, f64) {
     let function = &input.functions[index];
-    if compares(&function.function) {
+    if routine(&function.function) {
         return (function.share.value, function.share.value);
     }
-    let mut sum = (search_heat(input, function), function.share.value);
+    let mut sum = (heat(index), function.share.value);
     let Some(depth) = depth.checked_sub(1) else {
         return sum;
     };
@@ -381,8 +398,8 @@ fn searching(input: &AnalysisInput, index: usize, depth: u32) -> (f64, f64) {
         }
         let entered = input.functions[callee].calls.unwrap_or(0).max(target.count);
         let part = target.count as f64 / entered.max(1) as f64;
-        let (searching, whole) = searching(input, callee, depth);
-        sum = (sum.0 + searching * part, sum.1 + whole * part);
+        let (of_kind, whole) = time_of_kind(input, callee, depth, routine, heat);
+        sum = (sum.0 + of_kind * part, sum.1 + whole * part);
     }
     sum
 }

@@ -503,3 +503,31 @@ fn calls_that_copy_bytes_are_not_computed_again() {
     assert_eq!(bytewise_copy::detect(&input).len(), 1);
     assert!(redundant_computation::detect(&input).is_empty());
 }
+
+#[test]
+fn calls_whose_work_is_a_copy_in_the_library_are_not_computed_again() {
+    let with_library = |name: &str| {
+        let mut input = redundant(|_| {}, false);
+        let mut library = function(
+            name,
+            |a| {
+                a.nop()?;
+                a.ret()
+            },
+            &[CALLS, CALLS],
+            &[0.9, 0.9],
+            &[],
+        );
+        "/lib/libc.so.6".clone_into(&mut library.module);
+        library.calls = Some(CALLS);
+        let mut copied = call(1, name, CALLS, 200.0);
+        library.module.clone_into(&mut copied.targets[0].module);
+        input.functions[1].call_sites.push(copied);
+        input.functions.push(library);
+        input
+    };
+    let copied = with_library("__memmove_avx_unaligned_erms");
+    assert!(redundant_computation::detect(&copied).is_empty());
+    let computed = with_library("__ieee754_pow_fma");
+    assert_eq!(redundant_computation::detect(&computed).len(), 1);
+}
