@@ -16,6 +16,8 @@ pub struct Candidate {
     pub site: Vec<usize>,
     /// Instructions whose time would change; those of the site where empty.
     pub affected: Vec<usize>,
+    /// Other functions with the same line, and what would change there.
+    pub copies: Vec<(usize, Vec<usize>)>,
     /// Share of all time that would change, where it is not that of `affected` in `function`.
     pub share: Option<f64>,
     /// Residual fraction of that time: time after the fix ÷ time before, 0…1.
@@ -47,6 +49,7 @@ impl Candidate {
             function,
             site,
             affected: Vec::new(),
+            copies: Vec::new(),
             share: None,
             residual_fraction: Estimate {
                 value: 0.5,
@@ -95,5 +98,15 @@ impl Candidate {
         } else {
             &self.affected
         }
+    }
+
+    /// What would change, by function.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &[usize])> {
+        let first = self.function.map(|function| (function, self.affected()));
+        let copies = self
+            .copies
+            .iter()
+            .map(|(function, at)| (*function, at.as_slice()));
+        first.into_iter().chain(copies)
     }
 }

@@ -7,15 +7,21 @@ use crate::input::analysis_input::AnalysisInput;
 /// Whether most of a candidate's time is in instructions that an earlier finding takes; of
 /// findings without instructions, whether it is the same cause at the same place.
 pub(crate) fn overlaps(input: &AnalysisInput, one: &Candidate, before: &Candidate) -> bool {
-    let Some(function) = one.function.and_then(|index| input.functions.get(index)) else {
+    if one.function.is_none() {
         return before.function.is_none() && before.cause == one.cause && before.at == one.at;
-    };
-    if before.function != one.function {
-        return false;
     }
-    let mine = one.affected();
-    let theirs = before.affected();
-    let shared = mine.iter().copied().filter(|at| theirs.contains(at));
-    let all = function.heat_of(mine.iter().copied());
-    function.heat_of(shared) > MOST_OF_IT * all || mine == theirs
+    let theirs = |of: usize, at: usize| {
+        (before.parts()).any(|(function, list)| function == of && list.contains(&at))
+    };
+    let (mut all, mut shared, mut same) = (0.0, 0.0, true);
+    for (of, mine) in one.parts() {
+        let Some(function) = input.functions.get(of) else {
+            continue;
+        };
+        let both: Vec<usize> = mine.iter().copied().filter(|&at| theirs(of, at)).collect();
+        same &= both.len() == mine.len();
+        all += function.heat_of(mine.iter().copied());
+        shared += function.heat_of(both);
+    }
+    shared > MOST_OF_IT * all || same && one.affected().len() == before.affected().len()
 }

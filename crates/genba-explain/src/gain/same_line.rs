@@ -6,8 +6,8 @@ use genba_model::{BuildFact, Estimate};
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, Place};
 
-/// Puts candidates together that have the same cause at the same line of the same function and no
-/// instruction in common: shares and executions add up, what stays is weighted by the shares. The facts
+/// Puts candidates together that have the same cause at the same line of the same module and no
+/// instruction in common, whichever functions it was laid down in: shares and executions add up, what stays is weighted by the shares. The facts
 /// are those of the copy with the largest share, and how many there are.
 pub(crate) fn merged(input: &AnalysisInput, candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
@@ -26,20 +26,24 @@ pub(crate) fn merged(input: &AnalysisInput, candidates: Vec<Candidate>) -> Vec<C
 }
 
 fn is_same(input: &AnalysisInput, one: &Candidate, other: &Candidate) -> bool {
-    let apart = || !(one.affected().iter()).any(|at| other.affected().contains(at));
-    one.cause == other.cause
-        && one.function == other.function
-        && !one.advice
-        && !other.advice
-        && line_of(input, one).is_some_and(|line| line_of(input, other) == Some(line))
-        && apart()
+    let apart = || {
+        one.function != other.function
+            || !(one.affected().iter()).any(|at| other.affected().contains(at))
+    };
+    let same_line = || {
+        let (one, other) = (line_of(input, one)?, line_of(input, other)?);
+        let same = one.0 == other.0 && one.1.file == other.1.file && one.1.line == other.1.line;
+        Some(same && one.1.function == other.1.function)
+    };
+    one.cause == other.cause && !one.advice && !other.advice && same_line() == Some(true) && apart()
 }
 
-/// Where a candidate is shown, if that has a line.
-fn line_of<'a>(input: &'a AnalysisInput, one: &Candidate) -> Option<&'a Place> {
+/// The module and place where a candidate is shown, if that has a line.
+fn line_of<'a>(input: &'a AnalysisInput, one: &Candidate) -> Option<(&'a str, &'a Place)> {
     let function = input.functions.get(one.function?)?;
     let mut places = one.site.iter().filter_map(|&at| function.places.get(at));
-    places.find(|place| place.line.is_some())
+    let place = places.find(|place| place.line.is_some())?;
+    Some((function.module.as_str(), place))
 }
 
 fn together(input: &AnalysisInput, mut group: Vec<Candidate>) -> Option<Candidate> {
@@ -65,11 +69,14 @@ fn together(input: &AnalysisInput, mut group: Vec<Candidate>) -> Option<Candidat
         high: weighted(&|one| one.residual_fraction.high),
     };
     found.share = Some(all.min(1.0));
-    found.site = group.iter().flat_map(|one| one.site.clone()).collect();
-    found.affected = (group.iter())
-        .flat_map(|one| one.affected().to_vec())
-        .collect();
+    let here = || group.iter().filter(|one| one.function == group[0].function);
+    found.site = here().flat_map(|one| one.site.clone()).collect();
+    found.affected = here().flat_map(|one| one.affected().to_vec()).collect();
     found.affected.sort_unstable();
+    found.copies = (group.iter())
+        .filter(|one| one.function != group[0].function)
+        .filter_map(|one| Some((one.function?, one.affected().to_vec())))
+        .collect();
     found.executions = group.iter().map(|one| one.executions).sum();
     let each = |one: &Candidate| Some((one.executions? as f64, one.cycles?));
     let costs: Option<Vec<(f64, Estimate)>> = group.iter().map(each).collect();
@@ -97,12 +104,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::gain::overlap::overlaps;
+    use crate::input::analysis_input::FunctionInput;
     use crate::tests::synthetic::{function, has_fact, program};
 
-    /// Eight instructions of one line each, but for those of `same`, which are of line 5.
     fn input(same: &[usize], heat: &[f64]) -> AnalysisInput {
+        program(vec![code("walk", same, heat)])
+    }
+
+    /// Eight instructions of one line each, but for those of `same`, which are of line 5.
+    fn code(name: &str, same: &[usize], heat: &[f64]) -> FunctionInput {
         let mut one = function(
-            "walk",
+            name,
             |a| (0..8).try_for_each(|_| a.nop()),
             &[100; 8],
             heat,
@@ -120,7 +133,7 @@ mod tests {
                 inlined: false,
             })
             .collect();
-        program(vec![one])
+        one
     }
 
     fn candidate(cause: Cause, at: usize, residual: f64) -> Candidate {
@@ -146,6 +159,29 @@ mod tests {
         assert_eq!(merged(&input, vec![chase(1), chase(4)]).len(), 2);
         assert_eq!(merged(&input, vec![chase(1), miss]).len(), 2);
         assert_eq!(merged(&input, vec![chase(1), chase(1)]).len(), 2);
+    }
+
+    #[test]
+    fn line_inlined_into_two_functions_is_one_finding() {
+        let heat = [0.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let mut input = program(vec![code("walk", &[1], &heat), code("run", &[1], &heat)]);
+        let copy = Candidate {
+            function: Some(1),
+            ..candidate(Cause::PointerChase, 1, 0.5)
+        };
+        let list = vec![candidate(Cause::PointerChase, 1, 0.5), copy.clone()];
+        let found = merged(&input, list.clone());
+        assert_eq!(found.len(), 1);
+        assert!((found[0].share_of_time(&input) - 0.6).abs() < 1e-9);
+        // What is said of either copy for another cause would gain the same time again.
+        let miss = Candidate {
+            cause: Cause::CacheMiss,
+            ..copy
+        };
+        assert!(overlaps(&input, &miss, &found[0]));
+        // Another file's line of that number is another line.
+        input.functions[1].places[1].file = Some("run.c".to_owned());
+        assert_eq!(merged(&input, list).len(), 2);
     }
 
     proptest! {
