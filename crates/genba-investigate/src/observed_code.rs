@@ -26,8 +26,10 @@ const VECTOR_ARGUMENTS: std::ops::Range<u32> = 16..24;
 pub(crate) struct ObservedCode {
     modules: Vec<Module>,
     functions: HashMap<CodePoint, (Option<ArgumentRegisters>, Option<Allocation>)>,
-    /// Heads of innermost loops by instruction.
-    loops: HashMap<CodePoint, CodePoint>,
+    /// Heads of the loops around each block, inside out.
+    nests: Vec<Vec<CodePoint>>,
+    /// The nest that each instruction is in.
+    loops: HashMap<CodePoint, usize>,
 }
 
 struct Module {
@@ -57,6 +59,7 @@ impl ObservedCode {
         let mut code = Self {
             modules: watched.modules.iter().map(module).collect(),
             functions: HashMap::new(),
+            nests: Vec::new(),
             loops: HashMap::new(),
         };
         for target in watched.call_targets() {
@@ -68,13 +71,14 @@ impl ObservedCode {
                 code.functions.insert(target, facts);
             }
         }
-        code.loops = code.innermost_loops(&watched.blocks());
+        code.find_loops(&watched.blocks());
         code
     }
 
-    /// Loops without loops inside them of the user's own functions that have one of these blocks.
-    fn innermost_loops(&self, blocks: &[CodePoint]) -> HashMap<CodePoint, CodePoint> {
-        let mut found = HashMap::new();
+    /// Finds the loops of the user's own functions that have one of these blocks.
+    fn find_loops(&mut self, blocks: &[CodePoint]) {
+        let mut loops = HashMap::new();
+        let mut nests: Vec<Vec<CodePoint>> = Vec::new();
         // The module and end of the function that was looked at last: blocks are in order.
         let mut done: Option<(u32, u64)> = None;
         for &CodePoint { module, address } in blocks {
@@ -95,25 +99,28 @@ impl ObservedCode {
                 continue;
             };
             let flow = ControlFlow::build(&code);
-            for (index, one) in (0u32..).zip(flow.loops()) {
-                if flow.loops().iter().any(|l| l.parent == Some(index)) {
+            for (index, one) in (0u32..).zip(flow.blocks()) {
+                let parent = |&index: &u32| flow.loops()[index as usize].parent;
+                let around = std::iter::successors(flow.innermost_loop(index), parent);
+                let nest: Vec<CodePoint> = around
+                    .map(|index| {
+                        let head = flow.loops()[index as usize].head as usize;
+                        let first = flow.blocks()[head].instructions.start as usize;
+                        let address = code[first].address;
+                        CodePoint { module, address }
+                    })
+                    .collect();
+                if nest.is_empty() {
                     continue;
                 }
-                let head = flow.blocks()[one.head as usize].instructions.start as usize;
-                let head = CodePoint {
-                    module,
-                    address: code[head].address,
-                };
-                for &block in flow.loop_blocks(index) {
-                    let members = flow.blocks()[block as usize].instructions.clone();
-                    for at in members {
-                        let address = code[at as usize].address;
-                        found.insert(CodePoint { module, address }, head);
-                    }
+                for at in one.instructions.clone() {
+                    let address = code[at as usize].address;
+                    loops.insert(CodePoint { module, address }, nests.len());
                 }
+                nests.push(nest);
             }
         }
-        found
+        (self.loops, self.nests) = (loops, nests);
     }
 
     fn binary(&self, module: u32) -> Option<&Binary> {
@@ -134,8 +141,8 @@ impl CodeKnowledge for ObservedCode {
         self.functions.get(&entry)?.1
     }
 
-    fn innermost_loop(&self, at: CodePoint) -> Option<CodePoint> {
-        self.loops.get(&at).copied()
+    fn loops_around(&self, at: CodePoint) -> &[CodePoint] {
+        (self.loops.get(&at)).map_or(&[], |&nest| self.nests[nest].as_slice())
     }
 
     fn variable(&self, at: CodePoint) -> Option<u64> {

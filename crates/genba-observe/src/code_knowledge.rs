@@ -32,9 +32,9 @@ pub trait CodeKnowledge {
     /// Whether the function with this entry allocates memory, and how its size is given.
     fn allocation(&self, entry: CodePoint) -> Option<Allocation>;
 
-    /// The first instruction of the head of the innermost loop that this instruction is in, if that
-    /// loop has no loop inside it; `None` for code of libraries.
-    fn innermost_loop(&self, at: CodePoint) -> Option<CodePoint>;
+    /// The first instructions of the heads of the loops that this instruction is in, inside out; none
+    /// for code of libraries.
+    fn loops_around(&self, at: CodePoint) -> &[CodePoint];
 
     /// Where the variable begins that a module has at this address.
     fn variable(&self, at: CodePoint) -> Option<u64>;

@@ -1,5 +1,5 @@
-//! Runs of innermost loops that do what the run before did: the same loads from the same addresses
-//! with the same values, the same branches.
+//! Runs of loops that do what the run before did: the same loads from the same addresses with the same
+//! values, the same branches. Of nested loops each is a run of its own, and a part of the run around it.
 //!
 //! What a run loads from one place in all its iterations, and what its callees load, is compared by
 //! value alone: the key of a search is elsewhere each time, though it is the same. A pointer that is loaded
@@ -229,7 +229,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
 fn of_burst(burst: &Burst, code: &dyn CodeKnowledge, found: &mut Found) {
     let mut stack = CallStack::default();
     let mut open: Vec<Open> = Vec::new();
-    // The last activation that was seen outside of its innermost loops: a run that follows is whole.
+    // The last activation that was seen outside of its loops: a run that follows is whole.
     let mut outside: Option<u32> = None;
     for event in &burst.events {
         match stack.event(event) {
@@ -255,30 +255,33 @@ fn of_burst(burst: &Burst, code: &dyn CodeKnowledge, found: &mut Found) {
             event.what,
             Observed::Block { .. } | Observed::Branch { .. } | Observed::Load { .. }
         ) {
-            let around = code.innermost_loop(event.at);
-            let same = |top: &Open| top.activation == here && Some(top.head) == around;
-            if !open.last().is_some_and(same) {
-                if open.last().is_some_and(|top| top.activation == here) {
-                    found.close(&mut open);
-                    outside = Some(here);
-                }
-                if let Some(head) = around {
-                    open.push(Open {
-                        head,
-                        activation: here,
-                        trace: 0,
-                        loads: Vec::new(),
-                        path: 0,
-                        iterations: Vec::new(),
-                        all_iterations: 0,
-                        instructions: 0,
-                        stores_outside: false,
-                        just_stored: None,
-                        judged: outside == Some(here),
-                    });
-                }
+            let around = code.loops_around(event.at);
+            while let Some(top) = open.last()
+                && top.activation == here
+                && !around.contains(&top.head)
+            {
+                found.close(&mut open);
+                outside = Some(here);
             }
-            if around.is_none() {
+            let inmost = open.last().filter(|top| top.activation == here);
+            let known = inmost.and_then(|top| around.iter().position(|&head| head == top.head));
+            let entered = inmost.is_some() || outside == Some(here);
+            for &head in around[..known.unwrap_or(around.len())].iter().rev() {
+                open.push(Open {
+                    head,
+                    activation: here,
+                    trace: 0,
+                    loads: Vec::new(),
+                    path: 0,
+                    iterations: Vec::new(),
+                    all_iterations: 0,
+                    instructions: 0,
+                    stores_outside: false,
+                    just_stored: None,
+                    judged: entered,
+                });
+            }
+            if around.is_empty() {
                 outside = Some(here);
             }
         }
@@ -371,6 +374,9 @@ impl Found {
         one.end_iteration();
         if let Some(around) = open.last_mut() {
             around.trace = mix(around.trace, trace);
+            if around.activation == one.activation {
+                around.path = mix(around.path, trace);
+            }
             around.instructions += one.instructions;
             around.stores_outside |= one.stores_outside;
             around.judged &= one.judged;
@@ -466,6 +472,44 @@ mod tests {
         // From other places on nothing is the same.
         let elsewhere = |one: u64| search(6, 0x1000 + 64 * one);
         assert!(found((0..20).flat_map(elsewhere).collect()).is_empty());
+    }
+
+    /// Two nested loops: the inner one loads the elements of a row, the outer one where the rows begin.
+    fn nest(values: u64) -> Vec<BurstEvent> {
+        let mut events = vec![block(0x80, 5)];
+        for row in 0..4u64 {
+            events.extend([
+                block(0x300, 2),
+                load(0x304, 0x1000 + 8 * row, 8, 0x2000 * row),
+            ]);
+            for column in 0..5u64 {
+                events.extend([
+                    block(0x340, 3),
+                    load(0x344, 0x2000 * row + 8 * column, 8, values + row + column),
+                    branch(0x348, column < 4),
+                ]);
+            }
+            events.extend([block(0x380, 1), branch(0x384, row < 3)]);
+        }
+        events.push(block(0x400, 3));
+        events
+    }
+
+    #[test]
+    fn nest_whose_inner_loops_differ_is_one_run_that_repeats() {
+        let all = found((0..10).flat_map(|_| nest(7)).collect());
+        let of = |head: u64| all.iter().find(|one| one.head == at(head)).expect("seen");
+        let (outer, inner) = (of(0x300), of(0x340));
+        assert!((outer.repeats_previous.share.value - 1.0).abs() < 1e-12);
+        assert!((outer.instructions_per_run - 4.0 * 18.0).abs() < 1e-9);
+        assert_eq!(inner.repeats_previous.share.value, 0.0);
+        assert_eq!(
+            (outer.distinct_per_burst, inner.distinct_per_burst),
+            (1.0, 4.0)
+        );
+        // Other elements in an inner loop make another run of the nest.
+        let all = found((0..10).flat_map(nest).collect());
+        assert!(all.iter().all(|one| one.head != at(0x300)), "{all:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use genba_model::{Burst, BurstEvent, CodePoint, Observed};
 
 use crate::code_knowledge::{Allocation, ArgumentRegisters, CodeKnowledge};
 
-pub(crate) fn at(address: u64) -> CodePoint {
+pub(crate) const fn at(address: u64) -> CodePoint {
     CodePoint { module: 0, address }
 }
 
@@ -85,8 +85,8 @@ pub(crate) fn burst(events: Vec<BurstEvent>) -> Burst {
     }
 }
 
-/// Module 0 is the user's, all others are libraries; functions take rdi alone; one loop has the
-/// addresses 0x100 to 0x1ff.
+/// Module 0 is the user's, all others are libraries; functions take rdi alone. A loop has the
+/// addresses 0x100 to 0x1ff, another one those from 0x300 to 0x3ff, with one inside it from 0x340 to 0x37f.
 pub(crate) struct AllOwn;
 
 impl CodeKnowledge for AllOwn {
@@ -105,11 +105,14 @@ impl CodeKnowledge for AllOwn {
         (entry == at(0xa110c)).then_some(Allocation::Size(0))
     }
 
-    fn innermost_loop(&self, at: CodePoint) -> Option<CodePoint> {
-        (at.module == 0 && at.address & !0xff == 0x100).then_some(CodePoint {
-            module: 0,
-            address: 0x100,
-        })
+    fn loops_around(&self, one: CodePoint) -> &[CodePoint] {
+        const NEST: [CodePoint; 2] = [at(0x340), at(0x300)];
+        match (one.module, one.address) {
+            (0, 0x100..0x200) => &[const { at(0x100) }],
+            (0, 0x340..0x380) => &NEST,
+            (0, 0x300..0x400) => &NEST[1..],
+            _ => &[],
+        }
     }
 
     fn variable(&self, _: CodePoint) -> Option<u64> {

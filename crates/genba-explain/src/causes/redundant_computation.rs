@@ -74,7 +74,7 @@ fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
     let mut repeated: Vec<(usize, u32, &RepeatedLoop)> = Vec::new();
     for seen in &sites.observed.repeated_loops {
         let pure = seen.stores_outside <= MAX_CALLS_WITH_EFFECTS;
-        if let (Some((function, index)), true) = (sites.innermost_loop(seen.head), pure)
+        if let (Some((function, index)), true) = (sites.loop_with_head(seen.head), pure)
             && how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst).is_some()
         {
             repeated.push((function, index, seen));
@@ -84,11 +84,16 @@ fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
     for &(number, index, seen) in &repeated {
         let function = &input.functions[number];
         let repeats = |at: usize| {
-            let around = function.flow.loop_of_instruction(at);
-            (repeated.iter()).any(|one| one.0 == number && Some(one.1) == around)
-                || sites.loads_one_value(number, at)
+            let here = |index: u32| repeated.iter().any(|one| (one.0, one.1) == (number, index));
+            function.loops_around(at).any(here) || sites.loads_one_value(number, at)
         };
-        let search = search_of(input, function, index).is_some();
+        // What is in a nest of which most is a search is a search as well.
+        let loops = 0..function.flow.loops().len() as u32;
+        let inside = loops.filter(|&inner| is_inside(function, inner, index));
+        let searching = inside
+            .filter(|&inner| search_of(input, function, inner).is_some())
+            .map(|inner| function.loop_heat(inner));
+        let search = searching.sum::<f64>() > MOST_OF_IT * function.loop_heat(index);
         let Some(runs) = entries(function, index).filter(|_| !search) else {
             continue;
         };
@@ -116,6 +121,12 @@ fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         .iter()
         .filter_map(|group| group.candidate(&sites, all))
         .collect()
+}
+
+/// Whether an innermost loop is another one or inside it.
+fn is_inside(function: &FunctionInput, inner: u32, outer: u32) -> bool {
+    let head = function.flow.loops()[inner as usize].head;
+    function.is_innermost(inner) && function.flow.loop_blocks(outer).contains(&head)
 }
 
 impl LoopsOfFunction<'_> {

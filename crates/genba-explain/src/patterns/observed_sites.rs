@@ -60,14 +60,20 @@ impl<'a> ObservedSites<'a> {
             .then_some((function, at))
     }
 
-    /// The innermost loop of the user's own code with this head.
+    /// The loop of the user's own code with this head, if it has no loop inside it.
     pub(crate) fn innermost_loop(&self, head: CodePoint) -> Option<(usize, u32)> {
+        self.loop_with_head(head)
+            .filter(|&(number, index)| self.input.functions[number].is_innermost(index))
+    }
+
+    /// The loop of the user's own code with this head.
+    pub(crate) fn loop_with_head(&self, head: CodePoint) -> Option<(usize, u32)> {
         let (number, at) = self.users_site(head)?;
         let function = &self.input.functions[number];
         let block = function.flow.block_of(at)?;
         let loops = function.flow.loops();
         let index = (0..loops.len() as u32).find(|&index| loops[index as usize].head == block)?;
-        function.is_innermost(index).then_some((number, index))
+        Some((number, index))
     }
 
     /// Whether a load brings one value nearly always.
