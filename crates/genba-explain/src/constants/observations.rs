@@ -127,6 +127,9 @@ pub(crate) const MIN_USUAL_VALUE_OF_LOOP: f64 = 0.4;
 /// ten and the test.
 pub(crate) const MIN_CYCLES_SPARED: f64 = 8.0;
 
+/// The same of a value that stays for many executions: without mispredictions. Chosen: twice the test.
+pub(crate) const MIN_CYCLES_SPARED_BY_STEADY_VALUE: f64 = 2.0;
+
 /// Cycles that a test for the usual value costs: likely, least, most. Chosen: two instructions, a
 /// misprediction now and then.
 pub(crate) const CYCLES_OF_VALUE_TEST: [f64; 3] = [1.0, 0.3, 5.0];

@@ -129,6 +129,54 @@ fn zeros_in_half_of_the_products_are_not_worth_a_branch() {
     assert_eq!(known_operand::detect(&sum_of_products(0.97)).len(), 1);
 }
 
+/// A loop that turns numbers by a fixed matrix, whose two outer coefficients are zero as often.
+fn turned(zeros: f64, steady: bool) -> AnalysisInput {
+    let one = function(
+        "turn",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.movsd_2(xmm0, qword_ptr(rsi))?;
+            a.mulsd(xmm0, xmm4)?;
+            a.movapd(xmm3, xmm0)?;
+            a.movsd_2(xmm1, qword_ptr(rsi + 8))?;
+            a.mulsd(xmm1, xmm5)?;
+            a.addsd(xmm3, xmm1)?;
+            a.addsd(xmm2, xmm3)?;
+            a.mulsd(xmm2, xmm6)?;
+            a.add(rbx, 1)?;
+            a.cmp(rbx, rdx)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[[TIMES; 11].as_slice(), &[1]].concat(),
+        &[[0.09; 11].as_slice(), &[0.0]].concat(),
+        &[(10, TIMES - 1)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    for at in [0, 3] {
+        let at = point(&input, 0, at);
+        observed.operand_values.push(loaded(at, 0, zeros));
+        if steady {
+            let seen = seen(0.99);
+            observed.same_loads.push(SameLoad { at, seen });
+        }
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn zeros_that_stay_for_long_are_one_finding_with_all_that_they_spare() {
+    let found = known_operand::detect(&turned(0.6, true));
+    assert_eq!(found.len(), 1);
+    // Loads, products, the copy of one and its sum with the other, and the sum that it goes into.
+    assert_eq!(found[0].affected(), [0, 1, 2, 3, 4, 5, 6]);
+    // Of zeros that come and go in 40 % of the executions a test would be mispredicted.
+    assert!(known_operand::detect(&turned(0.6, false)).is_empty());
+}
+
 /// A division of wide integers by what is one in most calls.
 fn wide_division(ones: f64, name: &str) -> AnalysisInput {
     let mut one = function(

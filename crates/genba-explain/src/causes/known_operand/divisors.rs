@@ -44,6 +44,7 @@ pub(super) fn divisions(scene: &Scene<'_>) -> Vec<Candidate> {
             affected: vec![at],
             share: function.heat[at],
             executions: function.counts[at],
+            steady: scene.is_steady(load),
         };
         let candidate = scene.candidate(KnownValueKind::Divisor, usual, spared);
         found.extend(candidate.map(|found| found.fact(scene.fact(load, one, usual))));
@@ -128,6 +129,7 @@ fn wide_division(
         affected: vec![at],
         share,
         executions: target.count,
+        steady: false,
     };
     let mut found = scene.candidate(KnownValueKind::Divisor, usual, spared)?;
     let left = found.residual_fraction;

@@ -26,8 +26,8 @@ use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::arguments;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CYCLES_OF_VALUE_TEST, MIN_BURSTS, MIN_CYCLES_SPARED, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK,
-    MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP,
+    CYCLES_OF_VALUE_TEST, MIN_BURSTS, MIN_CYCLES_SPARED, MIN_CYCLES_SPARED_BY_STEADY_VALUE,
+    MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK, MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP,
 };
 use crate::constants::registers::XMM0;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -79,7 +79,9 @@ fn usual_values<'a>(
     for one in &sites.observed.operand_values {
         let usual =
             (one.values.first()).is_some_and(|first| first.share.low >= MIN_USUAL_VALUE_OF_LOOP);
-        if one.stored || one.size > 8 || one.executions < MIN_SEEN || one.bursts < MIN_BURSTS {
+        // Of longer operands a hash is recorded: only that of zeros is known.
+        let known = one.size <= 8 || one.values.first().is_some_and(|first| first.value == 0);
+        if one.stored || !known || one.executions < MIN_SEEN || one.bursts < MIN_BURSTS {
             continue;
         }
         if let (Some((number, at)), true) = (sites.users_site(one.at), usual) {
@@ -95,12 +97,21 @@ struct Spared {
     affected: Vec<usize>,
     share: f64,
     executions: u64,
+    /// Whether the value stays for many executions, so that a test for it is predicted.
+    steady: bool,
 }
 
 impl Scene<'_> {
     fn usual(&self, at: usize) -> Option<(&OperandValues, ValueShare)> {
         let one = self.values.get(&at)?;
         Some((one, *one.values.first()?))
+    }
+
+    /// Whether a load nearly always brings what it brought the time before.
+    fn is_steady(&self, at: usize) -> bool {
+        let point = self.sites.point(self.number, at);
+        (self.sites.observed.same_loads.iter())
+            .any(|one| Some(one.at) == point && one.seen.share.low >= MIN_STEADY)
     }
 
     /// The load that made a value, through moves, conversions and copies into all parts of a vector.
@@ -131,7 +142,11 @@ impl Scene<'_> {
         spared: Spared,
     ) -> Option<Candidate> {
         let each = spared.share * self.all / spared.executions.max(1) as f64;
-        if spared.share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_SPARED {
+        let least = match spared.steady {
+            true => MIN_CYCLES_SPARED_BY_STEADY_VALUE,
+            false => MIN_CYCLES_SPARED,
+        };
+        if spared.share < MIN_SHARE_OF_REPEATED_WORK || each < least {
             return None;
         }
         let [value, low, high] = CYCLES_OF_VALUE_TEST.map(|cycles| (cycles / each).min(1.0));
@@ -164,6 +179,10 @@ impl Scene<'_> {
         }
     }
 }
+
+/// Share of a load's executions that bring what the one before brought, lower end of the interval: the
+/// rest is mispredicted at most. Chosen.
+const MIN_STEADY: f64 = 0.9;
 
 /// Moves and conversions that are followed from an operand to its load.
 const MAX_MOVES_FOLLOWED: u32 = 6;
@@ -207,6 +226,7 @@ fn mathematical_calls(scene: &Scene<'_>) -> Vec<Candidate> {
             affected: vec![site.at],
             share: share_of_target(scene.sites.input, scene.number, target),
             executions: target.count,
+            steady: scene.is_steady(load),
         };
         let (share, calls) = (spared.share, target.count.max(1));
         let candidate = scene.candidate(KnownValueKind::Argument, usual, spared);

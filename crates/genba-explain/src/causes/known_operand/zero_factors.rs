@@ -2,12 +2,15 @@
 
 use genba_code::{CostClass, Flow};
 use genba_model::{KnownValueKind, ObservedFact};
+use genba_observe::{OperandValues, ValueShare};
 
 use super::{Scene, Spared, carries};
 use crate::candidate::Candidate;
 use crate::constants::observations::{MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP};
+use crate::constants::registers::FLAGS;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
+use crate::input::values::Origin;
 
 fn multiplies(mnemonic: &str) -> bool {
     let name = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
@@ -23,65 +26,199 @@ fn adds(mnemonic: &str) -> bool {
         .any(|prefix| name.starts_with(prefix))
 }
 
+/// A load of zeros that go into products which are only added.
+struct ZeroLoad<'a> {
+    load: usize,
+    products: Vec<usize>,
+    observed: &'a OperandValues,
+    usual: ValueShare,
+    /// The loop inside that of the load which does little else than these products.
+    inner: Option<u32>,
+    /// Whether it nearly always brings what it brought the time before.
+    steady: bool,
+}
+
 /// Zeros that are multiplied with something, and the product added to something else.
 pub(super) fn detect(scene: &Scene<'_>) -> Vec<Candidate> {
+    let uses = Uses::of(scene.function);
+    // By the loop, or the load where nothing but its own products go.
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut groups: Vec<Vec<ZeroLoad<'_>>> = Vec::new();
+    for one in zero_loads(scene, &uses) {
+        let known = |group: &&mut Vec<ZeroLoad<'_>>| group[0].is_zero_with(scene, &one);
+        match groups.iter_mut().find(known) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    for group in &groups {
+        found.extend(candidate(scene, &uses, group));
+    }
+    found
+}
+
+fn zero_loads<'a>(scene: &'a Scene<'_>, uses: &Uses) -> Vec<ZeroLoad<'a>> {
     let function = scene.function;
     let is_zero = |at: &usize| scene.usual(*at).is_some_and(|(_, usual)| usual.value == 0);
     let mut loads: Vec<usize> = scene.values.keys().copied().filter(is_zero).collect();
-    if loads.is_empty() {
-        return Vec::new();
-    }
     loads.sort_unstable();
-    let uses = Uses::of(function);
-    // By the loop, or the load where nothing but its own products go.
-    let mut found: Vec<Candidate> = Vec::new();
-    let mut taken: Vec<usize> = Vec::new();
+    let mut found: Vec<ZeroLoad<'a>> = Vec::new();
     for load in loads {
-        let products: Vec<usize> = products_of(function, &uses, load)
+        let products: Vec<usize> = products_of(function, uses, load)
             .into_iter()
-            .filter(|&at| is_only_added(function, &uses, at))
+            .filter(|&at| is_only_added(function, uses, at))
             .collect();
         let Some(&product) = products.first() else {
             continue;
         };
-        if taken.contains(&product) {
+        if found.iter().any(|one| one.products.contains(&product)) {
             continue;
         }
-        let Some((one, usual)) = scene.usual(load) else {
+        let Some((observed, usual)) = scene.usual(load) else {
             continue;
         };
         let inner = function
             .flow
             .loop_of_instruction(product)
             .filter(|&index| !function.loop_instructions(index).contains(&load));
-        let (least, affected) = match inner {
-            Some(index) if is_mostly_of(function, &uses, index, &products) => {
-                (MIN_USUAL_VALUE_OF_LOOP, function.loop_instructions(index))
+        let steady = scene.is_steady(load);
+        let least = match inner {
+            Some(index) if is_mostly_of(function, uses, index, &products) => {
+                MIN_USUAL_VALUE_OF_LOOP
             }
             Some(_) => continue,
-            None => (MIN_USUAL_VALUE, with_sums(function, &uses, &products)),
+            // What stays for long is predicted, or tested in front of the loop.
+            None if steady => MIN_USUAL_VALUE_OF_LOOP,
+            None => MIN_USUAL_VALUE,
         };
-        if usual.share.low < least {
-            continue;
-        }
-        let spared = Spared {
-            site: vec![load, product],
-            share: function.heat_of(affected.iter().copied()),
-            affected,
-            executions: function.counts[load],
-        };
-        let (share, executions) = (spared.share, spared.executions.max(1));
-        if let Some(candidate) = scene.candidate(KnownValueKind::ZeroFactor, usual, spared) {
-            taken.extend(products);
-            found.push(candidate.fact(scene.fact(load, one, usual)).fact(
-                ObservedFact::NeedlessTime {
-                    share,
-                    cycles: share * scene.all / executions as f64,
-                },
-            ));
+        if usual.share.low >= least {
+            found.push(ZeroLoad {
+                load,
+                products,
+                observed,
+                usual,
+                inner,
+                steady,
+            });
         }
     }
     found
+}
+
+/// Difference of shares up to which zeros that stay for long come and go together. Chosen.
+const SAME_SHARE: f64 = 0.01;
+
+impl ZeroLoad<'_> {
+    /// Whether one test tells that both are zero: both stay as they are, executed as often, in one loop.
+    fn is_zero_with(&self, scene: &Scene<'_>, other: &Self) -> bool {
+        let function = scene.function;
+        let around = |one: &Self| function.flow.loop_of_instruction(one.load);
+        let alone = self.inner.is_some() || other.inner.is_some();
+        !alone
+            && self.steady
+            && other.steady
+            && around(self) == around(other)
+            && function.counts[self.load] == function.counts[other.load]
+            && (self.usual.share.value - other.usual.share.value).abs() <= SAME_SHARE
+    }
+}
+
+fn candidate(scene: &Scene<'_>, uses: &Uses, group: &[ZeroLoad<'_>]) -> Option<Candidate> {
+    let function = scene.function;
+    let first = group.first()?;
+    let products: Vec<usize> = (group.iter())
+        .flat_map(|one| one.products.clone())
+        .collect();
+    let affected = match first.inner {
+        Some(index) => function.loop_instructions(index),
+        None => spared_by(function, uses, products),
+    };
+    let spared = Spared {
+        site: vec![first.load, *first.products.first()?],
+        share: function.heat_of(affected.iter().copied()),
+        affected,
+        executions: function.counts[first.load],
+        steady: first.steady,
+    };
+    let (share, executions) = (spared.share, spared.executions.max(1));
+    let candidate = scene.candidate(KnownValueKind::ZeroFactor, first.usual, spared)?;
+    let fact = |one: &ZeroLoad<'_>| scene.fact(one.load, one.observed, one.usual);
+    Some(
+        candidate
+            .facts(group.iter().take(MAX_LOADS_SHOWN).map(fact))
+            .fact(ObservedFact::NeedlessTime {
+                share,
+                cycles: share * scene.all / executions as f64,
+            }),
+    )
+}
+
+/// Loads of zeros that a finding shows.
+const MAX_LOADS_SHOWN: usize = 3;
+
+/// What need not be executed while these products are zero: sums that they go into, what is made of zeros
+/// alone, and what nobody else reads.
+fn spared_by(function: &FunctionInput, uses: &Uses, products: Vec<usize>) -> Vec<usize> {
+    let mut zeros = products;
+    let mut next = 0;
+    while let Some(&at) = zeros.get(next) {
+        next += 1;
+        for reader in readers_of(function, uses, at) {
+            let mnemonic = function.code[reader].mnemonic;
+            let of_zeros = || {
+                inputs(function, reader)
+                    .all(|input| input.is_some_and(|input| zeros.contains(&input)))
+            };
+            if !zeros.contains(&reader) && (adds(mnemonic) || carries(mnemonic)) && of_zeros() {
+                zeros.push(reader);
+            }
+        }
+    }
+    let mut all = with_sums(function, uses, &zeros);
+    // Backwards: what only spared instructions read.
+    let mut next = 0;
+    while let Some(&at) = all.get(next) {
+        next += 1;
+        for input in inputs(function, at).flatten() {
+            let data = &function.data[input];
+            let kept = data.stores() || data.opaque.is_some() || all.contains(&input);
+            let needless = || {
+                let mut readers = readers_of(function, uses, input).into_iter().peekable();
+                readers.peek().is_some() && readers.all(|reader| all.contains(&reader))
+            };
+            if !kept && needless() && all.len() < MAX_SPARED {
+                all.push(input);
+            }
+        }
+    }
+    all.sort_unstable();
+    all
+}
+
+/// Instructions that one value may spare.
+const MAX_SPARED: usize = 256;
+
+/// The instructions that read what an instruction computes, but flags.
+fn readers_of(function: &FunctionInput, uses: &Uses, at: usize) -> Vec<usize> {
+    let writes = function
+        .values
+        .writes(at)
+        .iter()
+        .filter(|one| one.0 < FLAGS);
+    let mut readers: Vec<usize> = writes.flat_map(|one| uses.readers(one.1)).collect();
+    readers.retain(|&reader| reader != at);
+    readers
+}
+
+/// The instructions that made what an instruction computes with; `None` for what comes from elsewhere.
+fn inputs(function: &FunctionInput, at: usize) -> impl Iterator<Item = Option<usize>> + '_ {
+    let data = &function.data[at];
+    let reads = function.values.reads(at).iter();
+    let reads = reads.filter(|one| data.data_reads >> one.0 & 1 == 1);
+    reads.map(|one| match function.values.origin(one.1) {
+        Origin::Instruction(from) => Some(from as usize),
+        _ => None,
+    })
 }
 
 /// Instructions that multiply what was loaded; the load itself may be one.
@@ -115,22 +252,32 @@ fn products_of(function: &FunctionInput, uses: &Uses, load: usize) -> Vec<usize>
 /// Readers of a value and of its copies that are looked at.
 const MAX_READERS: usize = 64;
 
-/// Whether a product is added to something, and nothing else is done with it.
+/// Whether a product is added to something, and nothing else is done with it or its copies.
 fn is_only_added(function: &FunctionInput, uses: &Uses, product: usize) -> bool {
-    let mnemonic = function.code[product].mnemonic;
-    if mnemonic.starts_with("vf") {
+    if function.code[product].mnemonic.starts_with("vf") {
         return true;
     }
-    let results = function
-        .values
-        .writes(product)
-        .iter()
-        .filter(|one| one.0 < 64);
-    let mut readers = results
-        .flat_map(|one| uses.readers(one.1))
-        .filter(|&at| at != product)
-        .peekable();
-    readers.peek().is_some() && readers.all(|at| adds(function.code[at].mnemonic))
+    let mut copies = vec![product];
+    let mut added = false;
+    let mut next = 0;
+    while let Some(&at) = copies.get(next) {
+        next += 1;
+        for reader in readers_of(function, uses, at) {
+            let mnemonic = function.code[reader].mnemonic;
+            if adds(mnemonic) {
+                added = true;
+            } else if !carries(mnemonic) || copies.len() > MAX_READERS || stores(function, reader) {
+                return false;
+            } else if !copies.contains(&reader) {
+                copies.push(reader);
+            }
+        }
+    }
+    added
+}
+
+fn stores(function: &FunctionInput, at: usize) -> bool {
+    function.data[at].stores()
 }
 
 /// Products with the sums that take them.
