@@ -34,6 +34,9 @@ pub(crate) enum Change {
     Lost,
 }
 
+/// The deepest stack frame.
+const MAX_FRAME_BYTES: u64 = 1 << 16;
+
 /// Calls deeper than this are not followed.
 const MAX_DEPTH: usize = 1 << 14;
 
@@ -61,6 +64,13 @@ impl CallStack {
     /// Number of the innermost activation.
     pub(crate) fn activation(&self) -> u32 {
         (self.frames.last()).map_or(self.bottom, |frame| frame.activation)
+    }
+
+    /// Whether an address is in the stack frame of the innermost function or of one that it called; not known
+    /// of a function whose call was not seen.
+    pub(crate) fn is_in_frame(&self, address: u64) -> bool {
+        let stack = self.frames.last().and_then(|frame| frame.stack);
+        stack.is_some_and(|stack| address <= stack && stack - address <= MAX_FRAME_BYTES)
     }
 
     pub(crate) fn event(&mut self, event: &BurstEvent) -> Change {

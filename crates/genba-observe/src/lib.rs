@@ -27,6 +27,7 @@ mod last_calls;
 mod line_use;
 mod load_levels;
 mod long_products;
+mod loop_runs;
 mod net_stores;
 mod observations;
 mod open_calls;

@@ -8,8 +8,6 @@
 //!
 //! Registers are not recorded, so that a run may compute something else from the same loads: only of
 //! loops whose outcome follows from what they read (searches) does it say that the result is the same.
-//! Calls in the loop belong to its run, loops of callees are runs of their own as well. A run that
-//! began before its burst or ends after it is not judged.
 //!
 //! Source: as [`crate::redundant_calls`]; for loops, A. Nistor et al., "Toddler: detecting performance
 //! problems via similar memory-access patterns", ICSE 2013.
@@ -17,9 +15,10 @@
 use genba_model::{Burst, BurstEvent, CodePoint, Estimate, Observed};
 use serde::{Deserialize, Serialize};
 
-use crate::call_stack::{CallStack, Change};
+use crate::call_stack::CallStack;
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
+use crate::loop_runs::{LoopRuns, Run};
 use crate::tally::{BurstShare, Seen, Tally};
 
 /// A loop of whose runs some did what the one before did.
@@ -51,13 +50,9 @@ const MAX_RUNS: usize = 1 << 14;
 /// Iterations of a run that are compared with those of the run before.
 const MAX_ITERATIONS_COMPARED: usize = 64;
 
-/// The deepest stack frame of a callee.
-const MAX_FRAME_BYTES: u64 = 1 << 16;
-
+#[derive(Default)]
 struct Open {
-    head: CodePoint,
-    activation: u32,
-    /// Of branches, callees, and loads beyond [`MAX_LOADS`].
+    /// Of branches, callees, and loads beyond [`MAX_LOADS`]; at the end of all.
     trace: u64,
     loads: Vec<LoadOfRun>,
     /// Loads and branches of the loop itself so far, in their order.
@@ -70,7 +65,6 @@ struct Open {
     /// Where the last event of the loop itself stored something new: if that is a call, which comes next, it
     /// was its return address.
     just_stored: Option<CodePoint>,
-    judged: bool,
 }
 
 /// Load instructions of a loop that are followed one by one.
@@ -186,7 +180,10 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         loops: FastMap::default(),
     };
     for burst in bursts {
-        of_burst(burst, code, &mut found);
+        let mut runs = LoopRuns::<Open>::new();
+        for event in &burst.events {
+            runs.event(event, code, &mut |head, run| found.ended(head, run));
+        }
         for (head, one) in found.loops.drain() {
             let totals = found.totals.entry(head).or_default();
             totals.distinct += one.runs.len() as u64;
@@ -226,128 +223,71 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
     list
 }
 
-fn of_burst(burst: &Burst, code: &dyn CodeKnowledge, found: &mut Found) {
-    let mut stack = CallStack::default();
-    let mut open: Vec<Open> = Vec::new();
-    // The last activation that was seen outside of its loops: a run that follows is whole.
-    let mut outside: Option<u32> = None;
-    for event in &burst.events {
-        match stack.event(event) {
-            Change::Entered => outside = Some(stack.activation()),
-            Change::Lost => {
-                open.clear();
-                outside = None;
-            }
-            Change::Left(_) => {
-                let is_open = |activation: u32| {
-                    let frames = stack.frames();
-                    activation == stack.activation()
-                        || frames.iter().any(|frame| frame.activation == activation)
-                };
-                while open.last().is_some_and(|top| !is_open(top.activation)) {
-                    found.close(&mut open);
+impl Run for Open {
+    fn event(&mut self, event: &BurstEvent, own: bool, head: bool, stack: &CallStack) {
+        let stored = self.just_stored.take();
+        if stored.is_some_and(|at| at != event.at || !matches!(event.what, Observed::Call { .. })) {
+            self.stores_outside = true;
+        }
+        match event.what {
+            Observed::Load {
+                address,
+                size,
+                value,
+            } => {
+                if own {
+                    self.path = mix(mix(self.path, address), value);
+                    self.load(event.at.address, address, value);
+                } else if size <= MAX_SCALAR_BYTES {
+                    self.trace = mix(mix(self.trace, event.at.address), value);
                 }
             }
-            Change::Retargeted | Change::None => {}
+            Observed::Return { value } => self.trace = mix(self.trace, value),
+            Observed::Call { arguments, .. } => {
+                for load in &mut self.loads {
+                    load.handed |= arguments.contains(&load.value);
+                }
+            }
+            Observed::Branch { taken } => {
+                self.trace = mix(mix(self.trace, event.at.address), u64::from(taken));
+                self.path = mix(mix(self.path, event.at.address), u64::from(taken));
+            }
+            Observed::Store {
+                address,
+                value,
+                before,
+                ..
+            } => {
+                let new = before != value && (own || !stack.is_in_frame(address));
+                match own {
+                    true if new => self.just_stored = Some(event.at),
+                    true => {}
+                    false => self.stores_outside |= new,
+                }
+            }
+            Observed::Block { instructions } => {
+                self.instructions += u64::from(instructions);
+                if head {
+                    self.end_iteration();
+                }
+            }
+            _ => {}
         }
-        let here = stack.activation();
-        if matches!(
-            event.what,
-            Observed::Block { .. } | Observed::Branch { .. } | Observed::Load { .. }
-        ) {
-            let around = code.loops_around(event.at);
-            while let Some(top) = open.last()
-                && top.activation == here
-                && !around.contains(&top.head)
-            {
-                found.close(&mut open);
-                outside = Some(here);
-            }
-            let inmost = open.last().filter(|top| top.activation == here);
-            let known = inmost.and_then(|top| around.iter().position(|&head| head == top.head));
-            let entered = inmost.is_some() || outside == Some(here);
-            for &head in around[..known.unwrap_or(around.len())].iter().rev() {
-                open.push(Open {
-                    head,
-                    activation: here,
-                    trace: 0,
-                    loads: Vec::new(),
-                    path: 0,
-                    iterations: Vec::new(),
-                    all_iterations: 0,
-                    instructions: 0,
-                    stores_outside: false,
-                    just_stored: None,
-                    judged: entered,
-                });
-            }
-            if around.is_empty() {
-                outside = Some(here);
-            }
-        }
-        inside(event, &mut open, &stack);
     }
-}
 
-/// Adds an event to the innermost run; those around inherit it when it ends.
-fn inside(event: &BurstEvent, open: &mut [Open], stack: &CallStack) {
-    let Some(top) = open.last_mut() else {
-        return;
-    };
-    let stored = top.just_stored.take();
-    if stored.is_some_and(|at| at != event.at || !matches!(event.what, Observed::Call { .. })) {
-        top.stores_outside = true;
+    fn end(&mut self) {
+        self.stores_outside |= self.just_stored.is_some();
+        self.trace = self.whole_trace();
+        self.end_iteration();
     }
-    match event.what {
-        Observed::Load {
-            address,
-            size,
-            value,
-        } => {
-            if stack.activation() == top.activation {
-                top.path = mix(mix(top.path, address), value);
-                top.load(event.at.address, address, value);
-            } else if size <= MAX_SCALAR_BYTES {
-                top.trace = mix(mix(top.trace, event.at.address), value);
-            }
+
+    fn inner(&mut self, inner: &Self, own: bool) {
+        self.trace = mix(self.trace, inner.trace);
+        if own {
+            self.path = mix(self.path, inner.trace);
         }
-        Observed::Return { value } => top.trace = mix(top.trace, value),
-        Observed::Call { arguments, .. } => {
-            for load in &mut top.loads {
-                load.handed |= arguments.contains(&load.value);
-            }
-        }
-        Observed::Branch { taken } => {
-            top.trace = mix(mix(top.trace, event.at.address), u64::from(taken));
-            top.path = mix(mix(top.path, event.at.address), u64::from(taken));
-        }
-        Observed::Store {
-            address,
-            value,
-            before,
-            ..
-        } => {
-            let here = stack.activation() == top.activation;
-            let frame = (stack.frames().last())
-                .filter(|_| !here)
-                .and_then(|frame| frame.stack);
-            let of_callee =
-                frame.is_some_and(|stack| address <= stack && stack - address <= MAX_FRAME_BYTES);
-            let new = !of_callee && before != value;
-            match here {
-                true if new => top.just_stored = Some(event.at),
-                true => {}
-                false => top.stores_outside |= new,
-            }
-        }
-        Observed::Block { instructions } => {
-            top.instructions += u64::from(instructions);
-            if event.at == top.head {
-                top.end_iteration();
-            }
-        }
-        Observed::SystemCall { .. } => top.judged = false,
-        _ => {}
+        self.instructions += inner.instructions;
+        self.stores_outside |= inner.stores_outside;
     }
 }
 
@@ -365,44 +305,26 @@ impl Open {
 }
 
 impl Found {
-    fn close(&mut self, open: &mut Vec<Open>) {
-        let Some(mut one) = open.pop() else {
-            return;
-        };
-        one.stores_outside |= one.just_stored.is_some();
-        let trace = one.whole_trace();
-        one.end_iteration();
-        if let Some(around) = open.last_mut() {
-            around.trace = mix(around.trace, trace);
-            if around.activation == one.activation {
-                around.path = mix(around.path, trace);
-            }
-            around.instructions += one.instructions;
-            around.stores_outside |= one.stores_outside;
-            around.judged &= one.judged;
-        }
-        if !one.judged {
-            return;
-        }
-        let totals = self.totals.entry(one.head).or_default();
+    fn ended(&mut self, head: CodePoint, one: Open) {
+        let totals = self.totals.entry(head).or_default();
         totals.runs += 1;
         totals.instructions += one.instructions;
         totals.outside += u64::from(one.stores_outside);
-        let state = self.loops.entry(one.head).or_default();
+        let state = self.loops.entry(head).or_default();
         let known = match state.runs.len() < MAX_RUNS {
-            true => !state.runs.insert(trace),
-            false => state.runs.contains(&trace),
+            true => !state.runs.insert(one.trace),
+            false => state.runs.contains(&one.trace),
         };
-        if let Some(last) = state.last.replace(trace) {
-            self.tally.count(one.head, known);
-            self.previous.count(one.head, last == trace);
-            if last == trace {
-                self.shares.add(one.head, one.instructions as f64);
+        if let Some(last) = state.last.replace(one.trace) {
+            self.tally.count(head, known);
+            self.previous.count(head, last == one.trace);
+            if last == one.trace {
+                self.shares.add(head, one.instructions as f64);
             }
             let pairs = one.iterations.iter().zip(&state.last_iterations);
             let same = pairs.take_while(|(now, before)| now == before).count();
             let longer = one.all_iterations.max(state.last_all_iterations);
-            (self.starts).add(one.head, same as f64, longer as f64);
+            (self.starts).add(head, same as f64, longer as f64);
         }
         state.last_iterations = one.iterations;
         state.last_all_iterations = one.all_iterations;
