@@ -17,6 +17,7 @@ use crate::fast_hash::FastMap;
 use crate::line_use::{self, LineUse};
 use crate::load_levels::{self, LoadSite};
 use crate::long_products::{self, LongProduct};
+use crate::loops_again::{self, LoopAgain};
 use crate::operand_values::{self, OperandValues};
 use crate::overwritten_buffers::{self, OverwrittenBuffer};
 use crate::piecewise_calls::{self, PiecewiseCall};
@@ -65,6 +66,9 @@ pub struct Observations {
     /// Loops whose runs repeat earlier ones.
     #[serde(default)]
     pub repeated_loops: Vec<RepeatedLoop>,
+    /// Loops that go over what another one has just gone over.
+    #[serde(default)]
+    pub loops_again: Vec<LoopAgain>,
     /// Arguments that are one value in most calls.
     #[serde(default)]
     pub argument_values: Vec<ArgumentValue>,
@@ -264,6 +268,7 @@ pub fn observe(
         operand_values: operand_values::operand_values(bursts),
         redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),
         repeated_loops: repeated_loops::repeated_loops(bursts, code),
+        loops_again: loops_again::loops_again(bursts, code),
         argument_values: argument_values::argument_values(bursts),
         call_lengths: call_lengths::call_lengths(bursts),
         allocation_paths: allocation_paths::allocation_paths(bursts, code),

@@ -6,6 +6,7 @@ mod calls;
 mod chain_searches;
 mod conversions;
 mod copied_bytes;
+mod inlined_copies;
 mod latency;
 mod library_scans;
 mod long_divisions;

@@ -48,6 +48,17 @@ pub enum ObservedFact {
         /// Bursts.
         bursts: u32,
     },
+    /// Copies of one loop of the source, inlined at several places, that go over the same data.
+    LoopsAgain {
+        /// Copies.
+        copies: u32,
+        /// Runs of all copies.
+        runs: u64,
+        /// Share of them that load what another copy had just loaded.
+        share: Estimate,
+        /// Bursts.
+        bursts: u32,
+    },
     /// Runs of a search loop that read the same elements and end at the same one as the run before.
     RepeatedSearches {
         /// Runs.

@@ -49,6 +49,17 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*runs),
             range(share)
         ),
+        ObservedFact::LoopsAgain {
+            copies,
+            runs,
+            share,
+            bursts,
+        } => format!(
+            "the loop is inlined at {copies} places here and runs {} times; {} of the runs go over the data \
+             that another of the copies has just gone over ({bursts} bursts)",
+            count(*runs),
+            range(share)
+        ),
         ObservedFact::LongProduct {
             factor,
             word_bits,

@@ -247,6 +247,12 @@ fn facts_about_what_bursts_recorded() {
             line: Some(41),
             bursts: 30,
         },
+        ObservedFact::LoopsAgain {
+            copies: 3,
+            runs: 2_400_000,
+            share,
+            bursts: 12,
+        },
         ObservedFact::RepeatedLoops {
             runs: 48_000_000,
             share,

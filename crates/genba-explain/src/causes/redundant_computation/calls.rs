@@ -1,239 +1,22 @@
-//! `redundant-computation`: a function computes again what it computed before.
-//!
-//! **Signature.** Observed: most calls from one place take the arguments, read the memory and give the
-//! result of an earlier call from there, among few different inputs or just after one another; the
-//! function changes no memory of others, makes no system call, and has enough work for a kept
-//! result to be cheaper. Or each call is about one object that stays as it is, and can keep the result.
-//! Or the calls do what the same function did just before for another place
-//! (a hash for the look-up, and again for the insertion). Of calls within repeated calls the outer ones
-//! are reported. Likewise loops
-//! (most functions are inlined): most runs load the same again, and what they compute follows from
-//! that ([`computes_from_loads`]). And sorts of what is in order already ([`super::ordered_sorts`]).
-//!
-//! **Confirmation.** The result kept.
-//!
-//! **Gain.** The measured time of the repeated calls with all that they call, less what a look at a kept
-//! result costs. Of repeated loops up to that of the function that they are in: whether the rest of it
-//! follows from the same inputs is not observed.
-//!
-//! **Source.** L. Della Toffola et al., "Performance problems you can fix: a dynamic analysis of
-//! memoization opportunities", OOPSLA 2015; S. Wen et al., "RedSpy: exploring value locality in
-//! software", ASPLOS 2017.
+//! Calls from one place that mostly repeat earlier ones.
 
-use genba_model::{CallFact, Cause, Estimate, Fix, LoopFact, ObservedFact};
-use genba_observe::{DoneElsewhere, RedundantCall, RepeatedLoop, Seen};
+use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
+use genba_observe::{DoneElsewhere, RedundantCall, Seen};
 
+use super::{how_repeated, left};
 use crate::candidate::Candidate;
 use crate::causes::bytewise_copy;
-use crate::causes::loop_invariant_call::entries;
-use crate::causes::ordered_sorts::ordered_sorts;
-use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS, MAX_EQUAL_BY_CHANCE,
-    MIN_CYCLES_OF_REPEATED_LOOP, MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_REPEATED,
-    MIN_REPEATED_AMONG_FEW, MIN_REPEATED_OF_OBJECT, MIN_SHARE_OF_REPEATED_WORK,
+    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_EQUAL_BY_CHANCE,
+    MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_REPEATED_AMONG_FEW, MIN_REPEATED_OF_OBJECT,
+    MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::runtime_services::is_copy_function;
 use crate::patterns::calls::{cycles_of_all, index_of, reaches};
-use crate::patterns::loop_inputs::computes_from_loads;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::{compares, search_of};
-
-/// Finds calls that repeat earlier ones, but searches; and loops that compute from repeated loads.
-#[must_use]
-pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let calls = repeated_calls(input);
-    let computed = calls.iter().filter(|call| !call.searches);
-    let mut found: Vec<Candidate> = computed
-        .map(|call| {
-            let fix = Fix::KeepResult {
-                function: call.target.function.clone(),
-            };
-            call.candidate(Cause::RedundantComputation, fix)
-        })
-        .collect();
-    found.extend(repeated_loops(input));
-    found.extend(ordered_sorts(input));
-    found
-}
-
-/// Loops of one function of the source, which may be inlined.
-struct LoopsOfFunction<'a> {
-    function: usize,
-    name: String,
-    list: Vec<(u32, &'a RepeatedLoop)>,
-}
-
-/// Loops without effects that load again what they loaded, and compute from that alone.
-fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
-    let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
-        return Vec::new();
-    };
-    let mut repeated: Vec<(usize, u32, &RepeatedLoop)> = Vec::new();
-    for seen in &sites.observed.repeated_loops {
-        let pure = seen.stores_outside <= MAX_CALLS_WITH_EFFECTS;
-        if let (Some((function, index)), true) = (sites.loop_with_head(seen.head), pure)
-            && how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst).is_some()
-        {
-            repeated.push((function, index, seen));
-        }
-    }
-    let mut groups: Vec<LoopsOfFunction<'_>> = Vec::new();
-    for &(number, index, seen) in &repeated {
-        let function = &input.functions[number];
-        let repeats = |at: usize| {
-            let here = |index: u32| repeated.iter().any(|one| (one.0, one.1) == (number, index));
-            function.loops_around(at).any(here) || sites.loads_one_value(number, at)
-        };
-        // What is in a nest of which most is a search is a search as well.
-        let loops = 0..function.flow.loops().len() as u32;
-        let inside = loops.filter(|&inner| is_inside(function, inner, index));
-        let searching = inside
-            .filter(|&inner| search_of(input, function, inner).is_some())
-            .map(|inner| function.loop_heat(inner));
-        let search = searching.sum::<f64>() > MOST_OF_IT * function.loop_heat(index);
-        let Some(runs) = entries(function, index).filter(|_| !search) else {
-            continue;
-        };
-        if !computes_from_loads(function, index, runs, &repeats) {
-            continue;
-        }
-        let head = function.loop_instructions(index)[0];
-        let place = function
-            .places
-            .get(head)
-            .and_then(|place| place.function.clone());
-        let name = place.unwrap_or_else(|| function.function.clone());
-        let same =
-            |group: &&mut LoopsOfFunction<'_>| group.function == number && group.name == name;
-        match groups.iter_mut().find(same) {
-            Some(group) => group.list.push((index, seen)),
-            None => groups.push(LoopsOfFunction {
-                function: number,
-                name,
-                list: vec![(index, seen)],
-            }),
-        }
-    }
-    groups
-        .iter()
-        .filter_map(|group| group.candidate(&sites, all))
-        .collect()
-}
-
-/// Whether an innermost loop is another one or inside it.
-fn is_inside(function: &FunctionInput, inner: u32, outer: u32) -> bool {
-    let head = function.flow.loops()[inner as usize].head;
-    function.is_innermost(inner) && function.flow.loop_blocks(outer).contains(&head)
-}
-
-impl LoopsOfFunction<'_> {
-    fn candidate(&self, sites: &ObservedSites<'_>, all: f64) -> Option<Candidate> {
-        let function = &sites.input.functions[self.function];
-        let mut members: Vec<usize> = (self.list.iter())
-            .flat_map(|one| function.loop_instructions(one.0))
-            .collect();
-        members.sort_unstable();
-        members.dedup();
-        let share = function.heat_of(members.iter().copied());
-        let hottest = self
-            .list
-            .iter()
-            .max_by(|a, b| function.loop_heat(a.0).total_cmp(&function.loop_heat(b.0)))?;
-        let cost = function.loops.get(hottest.0 as usize)?.as_ref()?;
-        let runs = entries(function, hottest.0)?;
-        let each = share * all / runs as f64;
-        let [value, low, high] = CYCLES_OF_KEPT_RESULT;
-        if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_REPEATED_LOOP {
-            return None;
-        }
-        let seen = hottest.1;
-        let repeated = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)?.0;
-        let fix = Fix::KeepResult {
-            function: self.name.clone(),
-        };
-        let rest = rest_of_function(function, &self.name, &members);
-        let rest_share = function.heat_of(rest.iter().copied());
-        let all_share = share + rest_share;
-        let of_loops = left(repeated, [value / each, low / each, high / each]);
-        let mut one = Candidate::new(
-            Cause::RedundantComputation,
-            Some(self.function),
-            members.clone(),
-            fix,
-        );
-        one.affected = [members, rest].concat();
-        one.affected.sort_unstable();
-        one.share = Some(all_share);
-        // Whether the rest follows from the same inputs was not observed: none of it may, or all.
-        let residual =
-            |of_loops: f64, saved: f64| (share * of_loops + rest_share * (1.0 - saved)) / all_share;
-        one.residual_fraction = Estimate {
-            value: residual(of_loops.value, 0.0),
-            low: residual(of_loops.low, repeated.high),
-            high: residual(of_loops.high, 0.0),
-        };
-        one.executions = Some(runs);
-        one.cycles = Some(Estimate::exact(each));
-        Some(
-            one.fact(ObservedFact::RepeatedLoops {
-                runs,
-                share: repeated,
-                distinct: seen.distinct_per_burst,
-                bursts: seen.seen.bursts,
-            })
-            .fact(LoopFact::Time {
-                share: Some(share),
-                iterations: cost.iterations,
-                cycles: function.loop_heat(hottest.0) * all / cost.iterations.max(1) as f64,
-                trip_count: Some(cost.iterations as f64 / runs as f64),
-            }),
-        )
-    }
-}
-
-/// What is executed of a function of the source beside its repeated loops: the same kept result spares
-/// it, if it depends on nothing else. Nothing of a function that is called once: it makes no result again.
-fn rest_of_function(function: &FunctionInput, name: &str, loops: &[usize]) -> Vec<usize> {
-    let is_whole = name == function.function;
-    if is_whole && function.calls.is_some_and(|calls| calls <= 1) {
-        return Vec::new();
-    }
-    let of_source = |at: usize| {
-        let place = function.places.get(at);
-        is_whole || place.and_then(|one| one.function.as_deref()) == Some(name)
-    };
-    (0..function.code.len())
-        .filter(|&at| of_source(at) && function.counts[at] > 0)
-        .filter(|at| loops.binary_search(at).is_err())
-        .collect()
-}
-
-/// The share of executions that repeat an earlier one, and whether it is the one just before; `None`
-/// if too few do, or after too many others.
-fn how_repeated(any: &Seen, previous: &Seen, distinct: f64) -> Option<(Estimate, bool)> {
-    let after = is_enough(previous) && previous.share.low >= MIN_REPEATED;
-    let few = is_enough(any)
-        && any.share.low >= MIN_REPEATED_AMONG_FEW
-        && distinct <= MAX_DISTINCT_INPUTS;
-    match (few, after) {
-        (true, _) => Some((any.share, after)),
-        (_, true) => Some((previous.share, true)),
-        _ => None,
-    }
-}
-
-/// What stays when repeated work is replaced by a look at what was kept; costs as parts of the work.
-fn left(repeated: Estimate, costs: [f64; 3]) -> Estimate {
-    let [value, low, high] = costs.map(|cost| cost.min(1.0));
-    Estimate {
-        value: 1.0 - repeated.value * (1.0 - value),
-        low: 1.0 - repeated.high * (1.0 - low),
-        high: (1.0 - repeated.low * (1.0 - high)).min(MAX_RESIDUAL),
-    }
-}
 
 /// Calls from one place that mostly repeat earlier ones.
 pub(crate) struct RepeatedCalls<'a> {
@@ -241,7 +24,7 @@ pub(crate) struct RepeatedCalls<'a> {
     caller: usize,
     /// The calls: those of one function in one other are one finding, since one kept result serves them.
     sites: Vec<usize>,
-    target: &'a CallTarget,
+    pub(super) target: &'a CallTarget,
     calls: u64,
     share: f64,
     all: f64,

@@ -1,0 +1,174 @@
+//! Loops without effects that load again what they loaded, and compute from that alone.
+
+use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
+use genba_observe::RepeatedLoop;
+
+use super::{how_repeated, left};
+use crate::candidate::Candidate;
+use crate::causes::loop_invariant_call::entries;
+use crate::constants::observations::{
+    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MIN_CYCLES_OF_REPEATED_LOOP,
+    MIN_SHARE_OF_REPEATED_WORK,
+};
+use crate::constants::time_shares::MOST_OF_IT;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::calls::cycles_of_all;
+use crate::patterns::loop_inputs::computes_from_loads;
+use crate::patterns::observed_sites::ObservedSites;
+use crate::patterns::search_loops::search_of;
+
+/// Loops of one function of the source, which may be inlined.
+struct LoopsOfFunction<'a> {
+    function: usize,
+    name: String,
+    list: Vec<(u32, &'a RepeatedLoop)>,
+}
+
+/// Loops without effects that load again what they loaded, and compute from that alone.
+pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
+    let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
+        return Vec::new();
+    };
+    let mut repeated: Vec<(usize, u32, &RepeatedLoop)> = Vec::new();
+    for seen in &sites.observed.repeated_loops {
+        let pure = seen.stores_outside <= MAX_CALLS_WITH_EFFECTS;
+        if let (Some((function, index)), true) = (sites.loop_with_head(seen.head), pure)
+            && how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst).is_some()
+        {
+            repeated.push((function, index, seen));
+        }
+    }
+    let mut groups: Vec<LoopsOfFunction<'_>> = Vec::new();
+    for &(number, index, seen) in &repeated {
+        let function = &input.functions[number];
+        let repeats = |at: usize| {
+            let here = |index: u32| repeated.iter().any(|one| (one.0, one.1) == (number, index));
+            function.loops_around(at).any(here) || sites.loads_one_value(number, at)
+        };
+        // What is in a nest of which most is a search is a search as well.
+        let loops = 0..function.flow.loops().len() as u32;
+        let inside = loops.filter(|&inner| is_inside(function, inner, index));
+        let searching = inside
+            .filter(|&inner| search_of(input, function, inner).is_some())
+            .map(|inner| function.loop_heat(inner));
+        let search = searching.sum::<f64>() > MOST_OF_IT * function.loop_heat(index);
+        let Some(runs) = entries(function, index).filter(|_| !search) else {
+            continue;
+        };
+        if !computes_from_loads(function, index, runs, &repeats) {
+            continue;
+        }
+        let head = function.loop_instructions(index)[0];
+        let place = function
+            .places
+            .get(head)
+            .and_then(|place| place.function.clone());
+        let name = place.unwrap_or_else(|| function.function.clone());
+        let same =
+            |group: &&mut LoopsOfFunction<'_>| group.function == number && group.name == name;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.list.push((index, seen)),
+            None => groups.push(LoopsOfFunction {
+                function: number,
+                name,
+                list: vec![(index, seen)],
+            }),
+        }
+    }
+    groups
+        .iter()
+        .filter_map(|group| group.candidate(&sites, all))
+        .collect()
+}
+
+/// Whether an innermost loop is another one or inside it.
+fn is_inside(function: &FunctionInput, inner: u32, outer: u32) -> bool {
+    let head = function.flow.loops()[inner as usize].head;
+    function.is_innermost(inner) && function.flow.loop_blocks(outer).contains(&head)
+}
+
+impl LoopsOfFunction<'_> {
+    fn candidate(&self, sites: &ObservedSites<'_>, all: f64) -> Option<Candidate> {
+        let function = &sites.input.functions[self.function];
+        let mut members: Vec<usize> = (self.list.iter())
+            .flat_map(|one| function.loop_instructions(one.0))
+            .collect();
+        members.sort_unstable();
+        members.dedup();
+        let share = function.heat_of(members.iter().copied());
+        let hottest = self
+            .list
+            .iter()
+            .max_by(|a, b| function.loop_heat(a.0).total_cmp(&function.loop_heat(b.0)))?;
+        let cost = function.loops.get(hottest.0 as usize)?.as_ref()?;
+        let runs = entries(function, hottest.0)?;
+        let each = share * all / runs as f64;
+        let [value, low, high] = CYCLES_OF_KEPT_RESULT;
+        if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_REPEATED_LOOP {
+            return None;
+        }
+        let seen = hottest.1;
+        let repeated = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)?.0;
+        let fix = Fix::KeepResult {
+            function: self.name.clone(),
+        };
+        let rest = rest_of_function(function, &self.name, &members);
+        let rest_share = function.heat_of(rest.iter().copied());
+        let all_share = share + rest_share;
+        let of_loops = left(repeated, [value / each, low / each, high / each]);
+        let mut one = Candidate::new(
+            Cause::RedundantComputation,
+            Some(self.function),
+            members.clone(),
+            fix,
+        );
+        one.affected = [members, rest].concat();
+        one.affected.sort_unstable();
+        one.share = Some(all_share);
+        // Whether the rest follows from the same inputs was not observed: none of it may, or all.
+        let residual =
+            |of_loops: f64, saved: f64| (share * of_loops + rest_share * (1.0 - saved)) / all_share;
+        one.residual_fraction = Estimate {
+            value: residual(of_loops.value, 0.0),
+            low: residual(of_loops.low, repeated.high),
+            high: residual(of_loops.high, 0.0),
+        };
+        one.executions = Some(runs);
+        one.cycles = Some(Estimate::exact(each));
+        Some(
+            one.fact(ObservedFact::RepeatedLoops {
+                runs,
+                share: repeated,
+                distinct: seen.distinct_per_burst,
+                bursts: seen.seen.bursts,
+            })
+            .fact(LoopFact::Time {
+                share: Some(share),
+                iterations: cost.iterations,
+                cycles: function.loop_heat(hottest.0) * all / cost.iterations.max(1) as f64,
+                trip_count: Some(cost.iterations as f64 / runs as f64),
+            }),
+        )
+    }
+}
+
+/// What is executed of a function of the source beside its repeated loops: the same kept result spares
+/// it, if it depends on nothing else. Nothing of a function that is called once: it makes no result again.
+pub(super) fn rest_of_function(
+    function: &FunctionInput,
+    name: &str,
+    loops: &[usize],
+) -> Vec<usize> {
+    let is_whole = name == function.function;
+    if is_whole && function.calls.is_some_and(|calls| calls <= 1) {
+        return Vec::new();
+    }
+    let of_source = |at: usize| {
+        let place = function.places.get(at);
+        is_whole || place.and_then(|one| one.function.as_deref()) == Some(name)
+    };
+    (0..function.code.len())
+        .filter(|&at| of_source(at) && function.counts[at] > 0)
+        .filter(|at| loops.binary_search(at).is_err())
+        .collect()
+}
