@@ -126,7 +126,7 @@ pub(super) struct Timing {
     pub free: bool,
 }
 
-/// A unit that works on one instruction for several cycles. Of two that wait for it the older one
+/// A unit that works on one instruction for several cycles. Of two whose operands are there the older one
 /// goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {

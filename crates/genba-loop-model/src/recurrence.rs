@@ -1,10 +1,13 @@
 //! How many cycles the longest chain of dependent instructions adds per iteration.
 //!
 //! The data flow of many iterations is laid out as if the processor had no other bound than that an
-//! instruction waits for its operands, and a division for the one before it. What the last result gains from iteration to iteration comes
+//! instruction waits for its operands, and a division in a chain for the one before it. What the last result gains from iteration to iteration comes
 //! out as the greatest mean of any cycle of dependencies (the eigenvalue of the max-plus
 //! matrix of one iteration; Cuninghame-Green, "Minimax Algebra", 1979), and the cycle is read off the
 //! path back from the last result. Code is followed as predicted: nothing waits for a branch.
+//!
+//! A division whose result goes into none of the next iterations' divisions waits for its operands while
+//! the divider works for other iterations: there the divider bounds the throughput, not the chain.
 
 use genba_code::{DataFlow, Location, Shortcut, X87_TOP};
 
@@ -84,9 +87,13 @@ pub(super) fn of_iterations(
     {
         return None;
     }
-    let mut simulation = Simulation::new(code, case, iterations.sequence.len());
-    for &instruction in &iterations.sequence {
-        simulation.step(instruction as usize);
+    let nodes = iterations.sequence.len();
+    let mut simulation = Simulation::new(code, case, nodes);
+    simulation.run(iterations);
+    if simulation.units_without_chain() {
+        simulation = Simulation::new(code, case, nodes);
+        simulation.in_order_units = false;
+        simulation.run(iterations);
     }
     Some(simulation.recurrence(iterations))
 }
@@ -100,6 +107,14 @@ struct Simulation<'a> {
     ready: [(f64, u32); 128],
     /// When each unit that is not pipelined is free, and who has it until then.
     units: [(f64, u32); 2],
+    /// Whether an instruction waits for the one before it in such a unit.
+    in_order_units: bool,
+    /// Instructions that take such a unit, the first of them by bits of [`Self::depends`].
+    dividers: Vec<usize>,
+    /// By node, which of them its result depends on.
+    depends: Vec<u64>,
+    /// Whether one of them depends on its own result of an iteration before.
+    chained: bool,
     /// Position of the x87 stack's top.
     top: u8,
     addresses: Addresses,
@@ -115,10 +130,44 @@ impl<'a> Simulation<'a> {
             waited_for: Vec::with_capacity(nodes),
             ready: [(0.0, NO_NODE); 128],
             units: [(0.0, NO_NODE); 2],
+            in_order_units: true,
+            dividers: Vec::new(),
+            depends: Vec::with_capacity(nodes),
+            chained: false,
             top: 0,
             addresses: Addresses::new(),
             partial_forward: false,
         }
+    }
+
+    fn run(&mut self, iterations: &Iterations) {
+        for &instruction in &iterations.sequence {
+            self.step(instruction as usize);
+        }
+    }
+
+    /// Whether units that are not pipelined are taken, but by nothing that depends on itself.
+    fn units_without_chain(&self) -> bool {
+        !self.dividers.is_empty() && self.dividers.len() <= 64 && !self.chained
+    }
+
+    /// The dividers that a node depends on.
+    fn depends_of(&self, node: u32) -> u64 {
+        self.depends.get(node as usize).copied().unwrap_or(0)
+    }
+
+    /// Marks an instruction that takes a unit; returns its bit.
+    fn divides(&mut self, instruction: usize, depends: u64) -> u64 {
+        let index = match self.dividers.iter().position(|&one| one == instruction) {
+            Some(index) => index,
+            None => {
+                self.dividers.push(instruction);
+                self.dividers.len() - 1
+            }
+        };
+        let bit = 1u64.checked_shl(index as u32).unwrap_or(0);
+        self.chained |= depends & bit != 0;
+        bit
     }
 
     fn step(&mut self, instruction: usize) {
@@ -127,21 +176,22 @@ impl<'a> Simulation<'a> {
             self.code.flows.get(instruction),
             self.code.timings.get(instruction),
         ) else {
-            self.done.push(0.0);
-            self.waited_for.push(NO_NODE);
+            self.push((0.0, NO_NODE), 0);
             return;
         };
         if is_exchange(flow) {
             self.exchange(flow);
-            self.done.push(0.0);
-            self.waited_for.push(NO_NODE);
+            self.push((0.0, NO_NODE), 0);
             return;
         }
         let mut last = self.latest(flow.data_reads, (0.0, NO_NODE));
+        let mut depends = self.depends_of_all(flow.data_reads);
         for access in flow.memory.iter().filter(|access| access.reads) {
             let registers = [access.base, access.index].into_iter().flatten();
             let address = registers.fold((0.0, NO_NODE), |latest, register| {
-                later(latest, self.ready[usize::from(register) & 127])
+                let one = self.ready[usize::from(register) & 127];
+                depends |= self.depends_of(one.1);
+                later(latest, one)
             });
             let load = self.case.of(&timing.load);
             last = later(last, (address.0 + load, address.1));
@@ -151,20 +201,24 @@ impl<'a> Simulation<'a> {
                     false => self.case.of(&timing.forward_other),
                 };
                 last = later(last, (self.done[stored as usize] + forward, stored));
+                depends |= self.depends_of(stored);
             }
         }
         let result = if flow.shortcut == Shortcut::Constant || timing.free {
+            depends = 0;
             (0.0, NO_NODE)
         } else {
             if let Some((unit, busy)) = &timing.unit {
-                let free = &mut self.units[*unit as usize];
-                last = later(last, *free);
-                *free = (last.0 + self.case.of(busy), node);
+                depends |= self.divides(instruction, depends);
+                if self.in_order_units {
+                    let free = &mut self.units[*unit as usize];
+                    last = later(last, *free);
+                    *free = (last.0 + self.case.of(busy), node);
+                }
             }
             (last.0 + self.case.of(&timing.op), last.1)
         };
-        self.done.push(result.0);
-        self.waited_for.push(result.1);
+        self.push(result, depends);
         for access in flow.memory.iter().filter(|access| access.writes) {
             self.addresses.store(access, node);
         }
@@ -176,6 +230,13 @@ impl<'a> Simulation<'a> {
             self.turn(flow.x87_delta);
         }
         self.addresses.step(flow);
+    }
+
+    /// The next node: when it is done, what it waited for last, the dividers that it depends on.
+    fn push(&mut self, (done, waited_for): (f64, u32), depends: u64) {
+        self.done.push(done);
+        self.waited_for.push(waited_for);
+        self.depends.push(depends);
     }
 
     fn forwarded(&mut self, access: &genba_code::MemoryAccess) -> Option<(u32, bool)> {
@@ -197,6 +258,17 @@ impl<'a> Simulation<'a> {
             latest = later(latest, self.ready[self.physical(location)]);
         }
         latest
+    }
+
+    fn depends_of_all(&self, locations: u128) -> u64 {
+        let mut left = locations;
+        let mut depends = 0;
+        while left != 0 {
+            let location = left.trailing_zeros() as u8;
+            left &= left - 1;
+            depends |= self.depends_of(self.ready[self.physical(location)].1);
+        }
+        depends
     }
 
     fn write(&mut self, locations: u128, result: (f64, u32)) {

@@ -80,6 +80,27 @@ fn divisions_in_sequence_add_their_latencies() {
     assert_eq!(text, "div → div");
 }
 
+/// Each iteration divides another element twice, the second time by the first one's quotient: nothing goes
+/// from iteration to iteration, so the divider works on other iterations while the second one waits.
+#[test]
+fn divisions_of_other_iterations_pass_one_that_waits_for_its_operand() {
+    let (cycles, _, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.mov(rax, ptr(rsi)).unwrap();
+        a.xor(edx, edx).unwrap();
+        a.div(rcx).unwrap();
+        a.xor(edx, edx).unwrap();
+        a.div(rdi).unwrap();
+        a.add(rsi, 8).unwrap();
+        a.cmp(rsi, r8).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    // The counter; that the divider is taken for twice 10 cycles bounds the throughput.
+    assert!(near(cycles, 1.0), "{cycles}");
+}
+
 #[test]
 fn pointer_chase_is_chained_through_its_load() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
