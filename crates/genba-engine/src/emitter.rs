@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use iced_x86::{Decoder, Instruction, Register};
+use iced_x86::{Decoder, EncodingKind, Instruction, OpKind, Register};
 
 /// An instruction's operand is out of reach from where the instruction is to be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,43 @@ impl Emitter {
 /// Offset in an instruction of its rip-relative displacement.
 fn displacement_at(instruction: &Instruction, raw: &[u8]) -> Option<usize> {
     debug_assert_eq!(instruction.memory_base(), Register::RIP);
+    displacement_before_immediates(instruction, raw)
+        .or_else(|| decoded_displacement(instruction, raw))
+}
+
+/// Where the displacement is in nearly all encodings: before the immediate operands, at the end. `None`
+/// if it does not lead to the operand from there. Not so where an operand of one byte is implied, or a
+/// register in the immediate; bytes next to the displacement are equal to it only if all four are.
+fn displacement_before_immediates(instruction: &Instruction, raw: &[u8]) -> Option<usize> {
+    if instruction.encoding() == EncodingKind::D3NOW {
+        return None;
+    }
+    let all_bytes_equal = |bytes: [u8; 4]| bytes.iter().all(|&byte| byte == bytes[0]);
+    let immediates: usize = (0..instruction.op_count())
+        .map(|operand| match instruction.op_kind(operand) {
+            OpKind::Immediate8
+            | OpKind::Immediate8_2nd
+            | OpKind::Immediate8to16
+            | OpKind::Immediate8to32
+            | OpKind::Immediate8to64 => 1,
+            OpKind::Immediate16 => 2,
+            OpKind::Immediate32 | OpKind::Immediate32to64 => 4,
+            OpKind::Immediate64 => 8,
+            _ => 0,
+        })
+        .sum();
+    let at = raw.len().checked_sub(immediates + 4)?;
+    let bytes = raw.get(at..at + 4)?.try_into().ok()?;
+    if all_bytes_equal(bytes) {
+        return None;
+    }
+    let distance = i64::from(i32::from_le_bytes(bytes)) as u64;
+    let leads_to = instruction.next_ip().wrapping_add(distance);
+    (leads_to == instruction.memory_displacement64()).then_some(at)
+}
+
+/// The same by decoding the instruction again, which takes longer.
+fn decoded_displacement(instruction: &Instruction, raw: &[u8]) -> Option<usize> {
     let mut decoder = Decoder::with_ip(64, raw, instruction.ip(), 0);
     let again = decoder.decode();
     let offsets = decoder.get_constant_offsets(&again);
@@ -292,6 +329,52 @@ mod tests {
             code: Vec::new(),
         };
         assert_eq!(far.copy(&instruction, &raw), Err(TooFar));
+    }
+
+    #[test]
+    fn displacements_are_found_without_decoding_again() {
+        for raw in [
+            // mov eax,[rip+…]; mov dword,imm32; mov word,imm16; add qword,imm8; add qword,imm32
+            &[0x8B, 0x05, 1, 2, 3, 4][..],
+            &[0xC7, 0x05, 1, 2, 3, 4, 5, 6, 7, 8],
+            &[0x66, 0xC7, 0x05, 1, 2, 3, 4, 5, 6],
+            &[0x48, 0x83, 0x05, 1, 2, 3, 4, 5],
+            &[0x48, 0x81, 0x05, 1, 2, 3, 4, 5, 6, 7, 8],
+            // mov byte,imm8; test byte,imm8; shl dword,1; imul; bt; pinsrw; palignr
+            &[0xC6, 0x05, 1, 2, 3, 4, 4],
+            &[0xF6, 0x05, 1, 2, 3, 4, 0],
+            &[0xD1, 0x25, 1, 2, 3, 4],
+            &[0x69, 0x05, 1, 2, 3, 4, 1, 2, 3, 4],
+            &[0x0F, 0xBA, 0x25, 1, 2, 3, 4, 5],
+            &[0x66, 0x0F, 0xC4, 0x05, 1, 2, 3, 4, 5],
+            &[0x66, 0x0F, 0x3A, 0x0F, 0x05, 1, 2, 3, 4, 5],
+            // vpshufd ymm0,[rip+…],5; vblendvps with a register in the immediate; lea
+            &[0xC5, 0xFD, 0x70, 0x05, 1, 2, 3, 4, 5],
+            &[0xC4, 0xE3, 0x71, 0x4A, 0x05, 1, 2, 3, 4, 0x20],
+            &[0x48, 0x8D, 0x3D, 1, 2, 3, 4],
+            // Displacements of equal bytes, and one below zero: add, shl.
+            &[0x48, 0x83, 0x05, 5, 5, 5, 5, 5],
+            &[0xD1, 0x25, 0x25, 0x25, 0x25, 0x25],
+            &[0x8B, 0x05, 0xF8, 0xFF, 0xFF, 0xFF],
+        ] {
+            let instruction = decoded(raw, 0x1000);
+            assert!(instruction.is_ip_rel_memory_operand(), "{raw:x?}");
+            let found = decoded_displacement(&instruction, raw);
+            let at = displacement_at(&instruction, raw);
+            assert!(
+                found.is_some() && at == found,
+                "{raw:x?}: {at:?}, {found:?}"
+            );
+            let fast = displacement_before_immediates(&instruction, raw);
+            assert!(fast.is_none() || fast == found, "{raw:x?}: {fast:?}");
+        }
+        let add = [0x48, 0x83, 0x05, 1, 2, 3, 4, 5];
+        let found = displacement_before_immediates(&decoded(&add, 0x1000), &add);
+        assert_eq!(found, Some(3));
+        // pfadd mm0,[rip+…]: its opcode follows the displacement.
+        let raw = [0x0F, 0x0F, 0x05, 0x9E, 0x9E, 0x9E, 0x9E, 0x9E];
+        let instruction = decoded(&raw, 0x1000);
+        assert_eq!(displacement_before_immediates(&instruction, &raw), None);
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub trait BuildContext: ProgramCode {
     fn known(&self, pc: u64) -> Option<u64>;
     /// Returns the address in the code cache of the call that returns to a program address.
     fn call_site(&self, returns_to: u64) -> Option<u64>;
+    /// Tells that a block leads to an address, by a call or otherwise: it will be asked for soon.
+    fn expect(&self, _pc: u64, _returns_to: Option<u64>) {}
     /// Allocates a counter for a block. An `unrolled` copy of a loop is entered only by its own
     /// jump, so its count is also the jump's.
     ///
@@ -238,6 +240,7 @@ pub fn build<W: BuildContext>(
     }
     let mut block = decode(pc, builder.context.bytes(pc));
     loop {
+        builder.expect_successors(&block);
         let next = if builder.is_short_loop(&block) {
             builder.unroll(&block)?
         } else {
@@ -351,6 +354,17 @@ impl<'a, W: BuildContext> Builder<'a, W> {
         }
         let block = decode(pc, self.context.bytes(pc));
         (!matches!(block.end, BlockEnd::Native | BlockEnd::Refused(_))).then_some(block)
+    }
+
+    /// Tells the engine what will be asked for at the end of the block: it can be fetched from memory
+    /// while the block is emitted.
+    fn expect_successors(&self, block: &Block) {
+        let next = block.next();
+        let calls = matches!(block.end, BlockEnd::Call(_) | BlockEnd::CallIndirect);
+        self.context.expect(next, calls.then_some(next));
+        if let Some(target) = Some(block.target()).filter(|&target| target != 0) {
+            self.context.expect(target, None);
+        }
     }
 
     fn raw(&self, instruction: &Instruction) -> InstructionBytes {

@@ -20,6 +20,11 @@ impl BlockIndex {
         self.entries.get(pc).filter(|entry| entry & WAITING == 0)
     }
 
+    /// Has what is known of an address fetched.
+    pub fn prefetch(&self, pc: u64) {
+        self.entries.prefetch(pc);
+    }
+
     /// Enters a block; returns the first of the exits that have waited for it, or [`NONE`].
     #[must_use]
     pub fn set_block(&mut self, pc: u64, number: u32) -> u32 {
@@ -32,13 +37,15 @@ impl BlockIndex {
     /// Makes an exit the first of those that wait for the block at an address; returns the one that
     /// was, or [`NONE`]. Nothing changes if the block is there: then the exit need not wait.
     pub fn wait(&mut self, pc: u64, exit: u32) -> Option<u32> {
-        match self.entries.get(pc) {
+        let mut first = None;
+        self.entries.update(pc, |entry| match entry {
             Some(entry) if entry & WAITING == 0 => None,
             former => {
-                self.entries.insert(pc, exit | WAITING);
-                Some(former.map_or(NONE, |entry| entry & !WAITING))
+                first = Some(former.map_or(NONE, |entry| entry & !WAITING));
+                Some(exit | WAITING)
             }
-        }
+        });
+        first
     }
 
     /// Removes a block.

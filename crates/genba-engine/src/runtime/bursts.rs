@@ -218,7 +218,7 @@ pub unsafe fn end_thread(state: State) {
 pub unsafe fn follow(engine: &mut Engine, state: State, number: u32) -> (u64, ResumePoint) {
     let target = engine.exit_target(number);
     let exit = engine.exits[number as usize];
-    let code = match exit.leaves_burst {
+    let code = match exit.leaves_burst() {
         true => None,
         false => engine.observing_code(target),
     };

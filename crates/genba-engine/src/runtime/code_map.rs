@@ -3,6 +3,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use crate::address_map::AddressMap;
 use crate::address_ranges::AddressRanges;
@@ -50,13 +51,12 @@ pub struct BlockInfo {
     pub target: u64,
     /// Number of its counter.
     pub counter: u32,
-    /// Index of the lengths of its instructions in the count file.
-    pub lengths: u32,
     /// The first of the linked exits that lead to it.
     pub incoming: u32,
-    /// Number of instructions.
-    pub instructions: u16,
 }
+
+// Large programs have a million.
+const _: () = assert!(size_of::<BlockInfo>() == 32);
 
 /// The range of program code that a fragment was translated from.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,8 @@ pub struct CodeMap {
     pub shared: CountFile,
     /// Executable memory that has been looked up.
     pub regions: Vec<Region>,
+    /// Index of the region that was found last; there may be another now.
+    last_region: Cell<usize>,
     /// Pages that were found not to be executable since the memory map last changed.
     absent: Vec<u64>,
     /// Whether another process changes this memory unseen, so that absent pages may appear.
@@ -98,8 +100,8 @@ pub struct CodeMap {
     pub landing_pads: AddressMap<u64>,
     /// Landing pads for returns, by program address.
     pub returns: AddressMap<u64>,
-    /// Counters whose block is not adopted yet, with the index of their instruction lengths.
-    pub lengths_of: Vec<(u32, u32)>,
+    /// Counters whose block is not adopted yet.
+    pub new_counters: Vec<u32>,
     /// Address of the table of indirect branches.
     pub table: u32,
     /// Which jumps are recorded: one of the `TRANSFERS_` constants.
@@ -137,6 +139,7 @@ impl CodeMap {
         Self {
             shared,
             regions: Vec::new(),
+            last_region: Cell::new(0),
             absent: Vec::new(),
             changes_unseen: false,
             translated: AddressRanges::default(),
@@ -148,7 +151,7 @@ impl CodeMap {
             calls: AddressMap::default(),
             landing_pads: AddressMap::default(),
             returns: AddressMap::default(),
-            lengths_of: Vec::new(),
+            new_counters: Vec::new(),
             table,
             transfers,
             file_ranges: shared.code_ranges(),
@@ -163,8 +166,13 @@ impl CodeMap {
     /// Returns the known region that contains an address.
     #[must_use]
     pub fn region(&self, pc: u64) -> Option<&Region> {
-        let mut regions = self.regions.iter();
-        regions.find(|region| region.start <= pc && pc < region.end)
+        let holds = |region: &&Region| region.start <= pc && pc < region.end;
+        let last = self.regions.get(self.last_region.get()).filter(holds);
+        last.or_else(|| {
+            let index = self.regions.iter().position(|region| holds(&region))?;
+            self.last_region.set(index);
+            self.regions.get(index)
+        })
     }
 
     /// Looks an address up, in `/proc/self/maps` if it is in no known region.
@@ -298,6 +306,17 @@ impl CodeMap {
         proc_maps::find(&maps, pc).map_or(Vec::new(), |mapping| mapping.path.to_vec())
     }
 
+    /// Returns the lengths of a block's instructions.
+    #[must_use]
+    pub fn lengths(&self, block: &BlockInfo) -> &'static [u8] {
+        self.shared
+            .read_record(block.counter)
+            .map_or(&[], |record| {
+                let count = usize::from(record.instructions);
+                self.shared.read_lengths(record.lengths, count)
+            })
+    }
+
     /// Returns the number of the valid block at an address.
     #[must_use]
     pub fn block(&self, pc: u64) -> Option<u32> {
@@ -328,6 +347,14 @@ impl BuildContext for CodeMap {
         self.calls.get(returns_to)
     }
 
+    fn expect(&self, pc: u64, returns_to: Option<u64>) {
+        self.by_pc.prefetch(pc);
+        if let Some(returns_to) = returns_to {
+            self.calls.prefetch(returns_to);
+            self.returns.prefetch(returns_to);
+        }
+    }
+
     fn counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error> {
         let full = Error::Full("it has more code than the count file has room for");
         let lengths: Vec<u8> = block
@@ -337,8 +364,8 @@ impl BuildContext for CodeMap {
             .collect();
         let module = self.region(block.pc).map_or(NONE, |region| region.module);
         let to = if copy { block.pc } else { 0 };
-        if let Some((number, at)) = self.former_counter(block.pc, to, module, &lengths) {
-            self.lengths_of.push((number, at));
+        if let Some(number) = self.former_counter(block.pc, to, module, &lengths) {
+            self.new_counters.push(number);
             return Ok(number);
         }
         let at = self.shared.lengths(&lengths).ok_or(full)?;
@@ -354,7 +381,7 @@ impl BuildContext for CodeMap {
                 kind: KIND_BLOCK,
             })
             .ok_or(full)?;
-        self.lengths_of.push((number, at));
+        self.new_counters.push(number);
         Ok(number)
     }
 

@@ -1,6 +1,5 @@
 //! The engine of a process: translates on demand, and links fragments.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 
@@ -9,36 +8,18 @@ use iced_x86::InstructionInfoFactory;
 use crate::address_map::AddressMap;
 use crate::count_file_layout::TRANSFERS_WITHIN;
 use crate::fragment::{self, BuildContext, Error, Fragment, LandingPad};
-use crate::recovery_marks::Marked;
+use crate::recovery_marks::{Marked, PackedMarks};
 use crate::thread_state::EXIT_INDIRECT;
 
 use super::bursts::Bursts;
 use super::code_cache::Cache;
 use super::code_map::{BlockInfo, CodeLookup, CodeMap, NONE};
+use super::fragment_exit::Exit;
 use super::indirect_branch_tables::table_entry;
 use super::signal_delivery::SignalActions;
 use super::thread_slots::ThreadSlots;
 use super::transfer_recording::Transfers;
 use super::writable_code::own_state;
-
-/// An exit of a fragment: a branch to a fixed address, whose displacement can be linked.
-#[derive(Clone, Copy)]
-pub struct Exit {
-    /// Program address to which it leads.
-    pub target: u64,
-    /// Address of the branch's displacement.
-    pub site: u64,
-    /// Address of its exit stub; 0 for none.
-    pub stub: u64,
-    /// The next exit that is linked to the same block, or waits for it.
-    pub next: u32,
-    /// Whether it is linked to a block.
-    pub linked: bool,
-    /// Whether it is one of observing code, and leads to such code.
-    pub observing: bool,
-    /// Whether it ends a burst.
-    pub leaves_burst: bool,
-}
 
 /// A fragment in the code cache.
 pub struct PlacedFragment {
@@ -56,14 +37,16 @@ pub struct PlacedFragment {
     pub exits: u16,
     /// Whether it is in use.
     pub valid: bool,
-    /// Its recovery marks, in the order of their offsets.
-    pub marks: Box<[Marked]>,
+    /// Number of its recovery marks.
+    pub marks: u16,
+    /// Where they begin in [`Engine::marks`].
+    pub first_mark: u32,
 }
 
 impl PlacedFragment {
-    /// Returns a built fragment as one in use at its base address.
+    /// Returns a built fragment as one in use at its base address, whose marks begin at `first_mark`.
     #[must_use]
-    pub fn from_fragment(fragment: Fragment, first_block: u32, first_exit: u32) -> Self {
+    pub fn new(fragment: &Fragment, first_block: u32, first_exit: u32, first_mark: u32) -> Self {
         Self {
             start: fragment.emitter.base,
             size: fragment.emitter.code.len() as u32,
@@ -72,7 +55,8 @@ impl PlacedFragment {
             first_exit,
             exits: fragment.exits.len() as u16,
             valid: true,
-            marks: fragment.marks.into_boxed_slice(),
+            marks: fragment.marks.len() as u16,
+            first_mark,
         }
     }
 }
@@ -116,6 +100,8 @@ pub struct Engine {
     pub(super) factory: InstructionInfoFactory,
     /// All fragments, by number.
     pub fragments: Vec<PlacedFragment>,
+    /// Their recovery marks.
+    marks: PackedMarks,
     /// For [`Self::adopt`]: the first exit that waits for a block, and the block.
     waiting: Vec<(u32, u32)>,
     /// Numbers of the fragments in each zone of the code cache, in the order of their addresses.
@@ -134,15 +120,6 @@ impl Engine {
     /// Returns an engine with an empty code cache.
     #[must_use]
     pub fn new(code_map: CodeMap, slots: ThreadSlots, children: bool) -> Self {
-        let none = Exit {
-            target: 0,
-            site: 0,
-            stub: 0,
-            next: NONE,
-            linked: false,
-            observing: false,
-            leaves_burst: false,
-        };
         let mut engine = Self {
             code_map,
             slots,
@@ -153,11 +130,12 @@ impl Engine {
             cache: Cache::new(crate::raw_syscall::program_break()),
             factory: InstructionInfoFactory::new(),
             fragments: Vec::new(),
+            marks: PackedMarks::default(),
             waiting: Vec::new(),
             fragments_by_zone: Vec::new(),
             corrections: AddressMap::default(),
             // EXIT_INDIRECT, 0, is not the number of an exit.
-            exits: alloc::vec![none; EXIT_INDIRECT as usize + 1],
+            exits: alloc::vec![Exit::new(0, 0); EXIT_INDIRECT as usize + 1],
             bursts: None,
             lookup_entries: [0; 2],
         };
@@ -229,20 +207,13 @@ impl Engine {
         let first_block = self.code_map.blocks.len() as u32;
         let mut waiting = core::mem::take(&mut self.waiting);
         for new in &fragment.blocks {
-            let lengths = self.code_map.lengths_of.iter();
-            let lengths = lengths
-                .rev()
-                .find(|(counter, _)| *counter == new.counter)
-                .map_or(0, |&(_, at)| at);
             let index = self.code_map.blocks.len() as u32;
             self.code_map.blocks.push(BlockInfo {
                 pc: new.pc,
                 code: base + u64::from(new.offset),
                 target: new.target,
                 counter: new.counter,
-                lengths,
                 incoming: NONE,
-                instructions: new.instructions,
             });
             if observing {
                 self.code_map.observing.insert(new.pc, index);
@@ -250,7 +221,7 @@ impl Engine {
                 waiting.push((self.code_map.by_pc.set_block(new.pc, index), index));
             }
         }
-        self.code_map.lengths_of.clear();
+        self.code_map.new_counters.clear();
         for &(pc, offset) in &fragment.landing_pads {
             self.code_map
                 .landing_pads
@@ -266,36 +237,28 @@ impl Engine {
         }
         let first_exit = self.exits.len() as u32;
         for new in &fragment.exits {
-            let stub = match new.stub {
-                0 => 0,
-                stub => base + u64::from(stub),
-            };
-            self.exits.push(Exit {
-                target: new.target,
-                site: base + u64::from(new.site),
-                stub,
-                next: NONE,
-                linked: false,
-                observing,
-                leaves_burst: new.leaves_burst,
-            });
+            let mut exit = Exit::new(new.target, base + u64::from(new.site));
+            if new.stub != 0 {
+                exit.set_stub(base + u64::from(new.stub));
+            }
+            exit.set_of_burst(observing, new.leaves_burst);
+            self.exits.push(exit);
         }
         for number in first_exit..self.exits.len() as u32 {
             let exit = self.exits[number as usize];
-            if exit.stub == 0 {
+            if exit.stub() == 0 {
                 self.note_linked(number, exit.target);
             } else if !observing
-                && !exit.leaves_burst
+                && !exit.leaves_burst()
                 && let Some(next) = self.code_map.by_pc.wait(exit.target, number)
             {
-                self.exits[number as usize].next = next;
+                self.exits[number as usize].set_next(next);
             }
         }
         self.note_pages_read(self.fragments.len() as u32);
-        self.remember(
-            zone,
-            PlacedFragment::from_fragment(fragment, first_block, first_exit),
-        );
+        let first_mark = self.keep_marks(&fragment.marks);
+        let placed = PlacedFragment::new(&fragment, first_block, first_exit, first_mark);
+        self.remember(zone, placed);
         for (exit, block) in waiting.drain(..) {
             self.link_waiting(exit, block);
         }
@@ -307,13 +270,29 @@ impl Engine {
     fn link_waiting(&mut self, mut number: u32, block: u32) {
         let code = self.code_map.blocks[block as usize].code;
         while number != NONE {
-            let Exit { site, next, .. } = self.exits[number as usize];
-            self.exits[number as usize].next = NONE;
+            let exit = &mut self.exits[number as usize];
+            let (site, next) = (exit.site, exit.next());
+            exit.set_next(NONE);
             if aim(site, code) {
                 self.note_linked_to(number, block);
             }
             number = next;
         }
+    }
+
+    /// Keeps the marks of a fragment; where they begin.
+    pub fn keep_marks(&mut self, marks: &[Marked]) -> u32 {
+        match u32::try_from(self.marks.push(marks)) {
+            Ok(begin) => begin,
+            Err(_) => super::refuse("it has more code than the engine has memory for"),
+        }
+    }
+
+    /// Returns the recovery marks of a fragment, in the order of their offsets.
+    #[must_use]
+    pub fn marks_of(&self, fragment: &PlacedFragment) -> Vec<Marked> {
+        let count = usize::from(fragment.marks);
+        self.marks.unpack(fragment.first_mark as usize, count)
     }
 
     /// Remembers a fragment. What must hold: fragments of a zone come in the order of their
@@ -328,10 +307,10 @@ impl Engine {
 
     pub(super) fn note_linked(&mut self, number: u32, target: u64) {
         // Two threads may have left through the same exit.
-        if self.exits[number as usize].linked {
+        if self.exits[number as usize].linked() {
             return;
         }
-        let block = match self.exits[number as usize].observing {
+        let block = match self.exits[number as usize].observing() {
             true => self.code_map.observing.get(target),
             false => self.code_map.block(target),
         };
@@ -342,8 +321,9 @@ impl Engine {
 
     fn note_linked_to(&mut self, number: u32, block: u32) {
         let block = &mut self.code_map.blocks[block as usize];
-        self.exits[number as usize].linked = true;
-        self.exits[number as usize].next = block.incoming;
+        let exit = &mut self.exits[number as usize];
+        exit.set_linked(true);
+        exit.set_next(block.incoming);
         block.incoming = number;
     }
 

@@ -69,15 +69,14 @@ impl CodeMap {
         }
     }
 
-    /// Returns the counter that a block of the fragment that is being built had before, and the
-    /// index of its instruction lengths.
+    /// Returns the counter that a block of the fragment that is being built had before.
     pub(super) fn former_counter(
         &self,
         pc: u64,
         to: u64,
         module: u32,
         lengths: &[u8],
-    ) -> Option<(u32, u32)> {
+    ) -> Option<u32> {
         if self.former().blocks.is_empty() {
             return None;
         }
@@ -85,8 +84,8 @@ impl CodeMap {
         let copies = match self.former().observing.get() {
             _ if self.writable_code.is_single_instruction() => STEP,
             true => OBSERVED,
-            false => (self.lengths_of.iter())
-                .filter(|&&(counter, _)| record(counter).is_some_and(|record| record.pc == pc))
+            false => (self.new_counters.iter())
+                .filter(|&&counter| record(counter).is_some_and(|record| record.pc == pc))
                 .count(),
         };
         let counter = (self.former().blocks).get(key_of_copy(pc, copies))?;
@@ -96,7 +95,7 @@ impl CodeMap {
                 .shared
                 .read_lengths(found.lengths, usize::from(found.instructions))
                 == lengths;
-        same.then_some((counter, found.lengths))
+        same.then_some(counter)
     }
 
     /// Keeps the counter of an instruction that was translated alone.

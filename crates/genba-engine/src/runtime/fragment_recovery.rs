@@ -36,18 +36,17 @@ impl Engine {
         let offset = (address - fragment.start) as u16;
         let first = fragment.first_block as usize;
         let code_map = &self.code_map;
+        let marks = self.marks_of(fragment);
         let exits = &self.exits[fragment.first_exit as usize..][..usize::from(fragment.exits)];
         let view = FragmentView {
-            marks: &fragment.marks,
+            marks: &marks,
             block: |index: usize| {
                 let index = index.min(usize::from(fragment.blocks).saturating_sub(1));
                 let block = &code_map.blocks[first + index];
                 BlockView {
                     pc: block.pc,
                     target: block.target,
-                    lengths: code_map
-                        .shared
-                        .read_lengths(block.lengths, usize::from(block.instructions)),
+                    lengths: code_map.lengths(block),
                 }
             },
             stub: |offset: u16| {
@@ -56,13 +55,13 @@ impl Engine {
                     |stub: u64| stub != 0 && at.wrapping_sub(stub) < EXIT_STUB_BYTES as u64;
                 exits
                     .iter()
-                    .find(|exit| within(exit.stub))
+                    .find(|exit| within(exit.stub()))
                     .map(|exit| exit.target)
             },
         };
         let mut found = state_recovery::recover(&view, offset, registers, saved)?;
         // The jump into an unrolled copy of a loop is counted with the copy.
-        if let Some(index) = state_recovery::uncounted_block_at(&fragment.marks, offset)
+        if let Some(index) = state_recovery::uncounted_block_at(&marks, offset)
             && let Some(block) = code_map.blocks.get(first + index)
             && let Some(record) = code_map.shared.read_record(block.counter)
             && record.to != 0
@@ -81,13 +80,10 @@ impl Engine {
     pub fn syscall_before(&self, address: u64) -> Option<(u64, u32)> {
         let fragment = &self.fragments[self.fragment_at(address)?];
         let offset = (address - fragment.start) as u16;
-        let block = state_recovery::block_at(&fragment.marks, offset)?;
+        let block = state_recovery::block_at(&self.marks_of(fragment), offset)?;
         let number = fragment.first_block + block as u32;
         let info = self.code_map.blocks.get(number as usize)?;
-        let lengths = self
-            .code_map
-            .shared
-            .read_lengths(info.lengths, usize::from(info.instructions));
+        let lengths = self.code_map.lengths(info);
         let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         Some((info.pc + size, number))
     }
@@ -100,28 +96,23 @@ impl Engine {
         let Correction { from, counted, .. } = correction;
         // A block that was translated again may have the counter that it had.
         let info = self.code_map.blocks[block as usize];
+        // A block without a counter has no instructions.
+        let Some(whole) = self.code_map.shared.read_record(info.counter) else {
+            return;
+        };
         let counter = u64::from(info.counter);
         let key = counter << 8 | (from as u64) << 1 | u64::from(counted) | 1 << 48;
         let number = match self.corrections.get(key) {
             Some(number) => number,
             None => {
-                let total = usize::from(info.instructions);
-                let lengths = self.code_map.shared.read_lengths(info.lengths, total);
-                let skipped: u64 = lengths
-                    .iter()
-                    .take(from)
-                    .map(|&length| u64::from(length))
-                    .sum();
-                let module = self
-                    .code_map
-                    .shared
-                    .read_record(info.counter)
-                    .map_or(NONE, |record| record.module);
+                let total = usize::from(whole.instructions);
+                let lengths = self.code_map.lengths(&info).iter().take(from);
+                let skipped: u64 = lengths.map(|&length| u64::from(length)).sum();
                 let record = Record {
                     pc: info.pc + if counted { skipped } else { 0 },
                     to: 0,
-                    lengths: info.lengths + if counted { from as u32 } else { 0 },
-                    module,
+                    lengths: whole.lengths + if counted { from as u32 } else { 0 },
+                    module: whole.module,
                     to_module: NONE,
                     instructions: if counted { total - from } else { from } as u16,
                     kind: if counted { KIND_SUBTRACT } else { KIND_ADD },

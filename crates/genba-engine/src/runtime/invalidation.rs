@@ -1,6 +1,5 @@
 //! Invalidates fragments whose code has changed or was unmapped.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -9,7 +8,7 @@ use crate::fragment::{EXIT_STUB_BYTES, LandingPad};
 use crate::recovery_marks::{Mark, Marked};
 
 use super::code_map::{BlockInfo, NONE, Span};
-use super::engine::{Engine, Exit, PlacedFragment, aim};
+use super::engine::{Engine, PlacedFragment, aim};
 use super::indirect_branch_tables::{miss, table_entry};
 
 impl Engine {
@@ -59,9 +58,7 @@ impl Engine {
         let code_map = &self.code_map;
         let blocks = &code_map.blocks[first..first + usize::from(fragment.blocks)];
         blocks.iter().map(|block| {
-            let lengths = code_map
-                .shared
-                .read_lengths(block.lengths, usize::from(block.instructions));
+            let lengths = code_map.lengths(block);
             let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
             (block.pc, block.pc + size.max(1))
         })
@@ -84,9 +81,9 @@ impl Engine {
     /// Its code stays for those, and for threads that are in it, and its exits are still unlinked
     /// when what they lead to is invalidated.
     fn retire(&mut self, index: usize) {
-        let fragment = &mut self.fragments[index];
-        fragment.valid = false;
-        close_landing_pads(fragment);
+        self.fragments[index].valid = false;
+        let fragment = &self.fragments[index];
+        close_landing_pads(fragment, &self.marks_of(fragment));
         let (start, end) = (fragment.start, fragment.start + u64::from(fragment.size));
         let inside = |code: u64| start <= code && code < end;
         let blocks = fragment.first_block..fragment.first_block + u32::from(fragment.blocks);
@@ -104,19 +101,11 @@ impl Engine {
             self.forget_landing_pads(pc, start, end);
         }
         // Calls are known by their return address, whose landing pad is in this fragment.
-        let marks = &self.fragments[index];
-        let first = marks.first_block as usize;
-        for block in first..first + usize::from(marks.blocks) {
-            let BlockInfo {
-                pc,
-                lengths,
-                instructions,
-                ..
-            } = self.code_map.blocks[block];
-            let lengths = self
-                .code_map
-                .shared
-                .read_lengths(lengths, usize::from(instructions));
+        let fragment = &self.fragments[index];
+        let first = fragment.first_block as usize;
+        for block in first..first + usize::from(fragment.blocks) {
+            let BlockInfo { pc, .. } = self.code_map.blocks[block];
+            let lengths = self.code_map.lengths(&self.code_map.blocks[block]);
             let after = pc + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
             if self.code_map.calls.get(after).is_some_and(inside) {
                 self.code_map.calls.remove(after);
@@ -129,20 +118,17 @@ impl Engine {
     /// Leads linked exits back to their exit stubs.
     fn unlink(&mut self, mut number: u32) {
         while number != NONE {
-            let Exit {
-                site,
-                mut stub,
-                next,
-                ..
-            } = self.exits[number as usize];
-            if stub == 0 {
-                stub = self.late_stub(number, site);
-                self.exits[number as usize].stub = stub;
-            }
-            aim(site, stub);
-            self.exits[number as usize].next = NONE;
-            self.exits[number as usize].linked = false;
-            number = next;
+            let exit = self.exits[number as usize];
+            let stub = match exit.stub() {
+                0 => self.late_stub(number, exit.site),
+                stub => stub,
+            };
+            aim(exit.site, stub);
+            let changed = &mut self.exits[number as usize];
+            changed.set_stub(stub);
+            changed.set_next(NONE);
+            changed.set_linked(false);
+            number = exit.next();
         }
     }
 
@@ -161,6 +147,7 @@ impl Engine {
             mark: Mark::ExitStub,
             block: 0,
         }];
+        let first_mark = self.keep_marks(&marks);
         self.remember(
             zone,
             PlacedFragment {
@@ -171,7 +158,8 @@ impl Engine {
                 first_exit: number,
                 exits: 1,
                 valid: false,
-                marks: Box::new(marks),
+                marks: marks.len() as u16,
+                first_mark,
             },
         );
         base
@@ -204,10 +192,10 @@ impl Engine {
 
 /// Makes the landing pads of a fragment match no target. A thread that found one in a table before
 /// it was removed there may enter it in the table again.
-fn close_landing_pads(fragment: &PlacedFragment) {
+fn close_landing_pads(fragment: &PlacedFragment, marks: &[Marked]) {
     /// From the displacement of `jrcxz` to where it leads: itself and a jump with 32 bits.
     const DISPLACEMENT_TO_MATCH: u64 = 6;
-    for pair in fragment.marks.windows(2) {
+    for pair in marks.windows(2) {
         let [before, marked] = pair else { continue };
         // Observing code has the mark elsewhere, too.
         let pad = matches!(before.mark, Mark::JumpPad | Mark::ReturnPadPopped);

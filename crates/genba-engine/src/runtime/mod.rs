@@ -14,6 +14,7 @@ pub mod engine;
 pub mod exec;
 pub mod forked_child;
 mod former_counters;
+mod fragment_exit;
 mod fragment_recovery;
 pub mod indirect_branch_tables;
 pub mod invalidation;

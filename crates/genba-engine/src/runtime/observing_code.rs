@@ -98,7 +98,7 @@ impl Engine {
             Ok(None) => return None,
             Err(_) => {
                 // Counters of a block that is not adopted stay 0.
-                self.code_map.lengths_of.clear();
+                self.code_map.new_counters.clear();
                 let notes = &self.code_map.shared.control().burst_notes;
                 notes.fetch_or(NOTE_FULL, Ordering::Relaxed);
                 return None;

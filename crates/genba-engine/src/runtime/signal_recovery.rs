@@ -240,7 +240,11 @@ impl InterruptedState {
             super::fatal("a system call has no block");
         };
         self.pc = next - 2;
-        let last = usize::from(engine.code_map.blocks[block as usize].instructions) - 1;
+        let last = engine
+            .code_map
+            .lengths(&engine.code_map.blocks[block as usize])
+            .len()
+            - 1;
         self.correction = Some((
             block,
             Correction {
