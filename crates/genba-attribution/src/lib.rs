@@ -24,7 +24,10 @@ pub mod skid_correction;
 mod stacks;
 
 pub use annotate::AnnotateOptions;
-pub use counted::{Clock, JoinOptions, Joined, PerUnit, counted_detail, counts, merged};
+pub use counted::{
+    Clock, FunctionLines, JoinOptions, Joined, PerUnit, counted_detail, counts,
+    counts_without_lines, merged,
+};
 pub use error::AttributionError;
 pub use function_code::FunctionCode;
 pub use hits::{AddressHits, Histogram, Hits};

@@ -6,6 +6,7 @@ mod compare;
 mod exit_code;
 mod interrupt;
 mod json_args;
+mod large_allocations;
 mod measurement_args;
 mod output;
 mod progress_line;
@@ -19,6 +20,9 @@ use std::process::ExitCode;
 use crate::cli::Verb;
 use crate::exit_code::{Exit, VerbResult};
 use crate::output::Output;
+
+#[global_allocator]
+static ALLOCATOR: large_allocations::LargeAllocations = large_allocations::LargeAllocations;
 
 fn main() -> ExitCode {
     interrupt::survive_file_size_limit();

@@ -24,7 +24,7 @@ pub enum PerUnit {
 /// Note for counts without recorded jumps and calls.
 const UNRECORDED: &str = "calls were not recorded: no inclusive counts, callers or callees (`genba count --transfers` records them at a higher overhead)";
 
-/// Makes the document: names, callers and callees. `native_cpu_seconds` is the CPU time of the
+/// Makes the document: names, lines, callers and callees. `native_cpu_seconds` is the CPU time of the
 /// command without the engine, if it is known.
 ///
 /// # Errors
@@ -34,13 +34,55 @@ pub fn counts(
     per: Option<&PerUnit>,
     native_cpu_seconds: Option<f64>,
 ) -> Result<Counts, AttributionError> {
+    let (mut counts, lines) = counts_without_lines(raw, per, native_cpu_seconds)?;
+    let all = 0..counts.functions.len();
+    lines.fill(&mut counts, all);
+    Ok(counts)
+}
+
+/// Where the functions of a document are in the source.
+pub struct FunctionLines {
+    found: ExecutedFunctions,
+    /// Indices in `found`, in the order of the document.
+    order: Vec<u32>,
+}
+
+impl FunctionLines {
+    /// Fills in file and line of functions, by their index in the document. A program may have tens
+    /// of thousands of functions, of which few are shown.
+    pub fn fill(&self, counts: &mut Counts, functions: impl IntoIterator<Item = usize>) {
+        for index in functions {
+            let (Some(row), Some(&id)) = (counts.functions.get_mut(index), self.order.get(index))
+            else {
+                continue;
+            };
+            let one = &self.found.list[id as usize];
+            let binary = self.found.code.binary(ModuleId(one.module));
+            let binary = binary.ok().filter(|_| one.known);
+            if let Some(place) = binary.and_then(|binary| binary.line_at(one.address)) {
+                row.file = place.file.as_ref().map(ToString::to_string);
+                row.line = place.line;
+            }
+        }
+    }
+}
+
+/// Makes the document as [`counts`] does, without files and lines.
+///
+/// # Errors
+/// When the function that `per` names was not called.
+pub fn counts_without_lines(
+    raw: &RawCounts,
+    per: Option<&PerUnit>,
+    native_cpu_seconds: Option<f64>,
+) -> Result<(Counts, FunctionLines), AttributionError> {
     let index = CountIndex::new(raw);
     let found = ExecutedFunctions::of(&index);
     let order = order(&found);
     let rank: HashMap<u32, u32> = order.iter().copied().zip(0u32..).collect();
     let mut functions: Vec<CountedFunction> = order
         .iter()
-        .map(|&id| row(&index, &found, &found.list[id as usize]))
+        .map(|&id| row(&index, &found.list[id as usize]))
         .collect();
     let mut calls = match index.transfers {
         true => calls(&index, &found, &rank),
@@ -84,7 +126,7 @@ pub fn counts(
         .cloned()
         .chain(unrecorded)
         .collect();
-    Ok(Counts {
+    let counts = Counts {
         engine: raw.engine.name.clone(),
         engine_version: raw.engine.version.clone(),
         gaps: raw.engine.gaps.clone(),
@@ -100,7 +142,8 @@ pub fn counts(
         calls,
         observation: None,
         notes,
-    })
+    };
+    Ok((counts, FunctionLines { found, order }))
 }
 
 /// Functions, most instructions first.
@@ -119,20 +162,13 @@ pub(super) fn slowdown(under: f64, native: Option<f64>) -> Option<f64> {
     (under > 0.0).then(|| under / native)
 }
 
-fn row(index: &CountIndex, found: &ExecutedFunctions, one: &ExecutedFunction) -> CountedFunction {
-    let module = ModuleId(one.module);
-    let place = (one.known)
-        .then(|| found.code.binary(module).ok()?.line_at(one.address))
-        .flatten();
+fn row(index: &CountIndex, one: &ExecutedFunction) -> CountedFunction {
     CountedFunction {
         function: one.name.clone(),
         module: index.modules[one.module as usize].path.clone(),
         address: one.address,
-        file: place
-            .as_ref()
-            .and_then(|place| place.file.as_ref())
-            .map(ToString::to_string),
-        line: place.and_then(|place| place.line),
+        file: None,
+        line: None,
         calls: entered(index, one),
         instructions: one.instructions,
         total_instructions: None,

@@ -16,7 +16,7 @@ mod synthetic;
 pub use calls::{CallSite, call_sites};
 pub use cost::{Clock, JoinOptions, Joined};
 pub use detail::counted_detail;
-pub use document::{PerUnit, counts};
+pub use document::{FunctionLines, PerUnit, counts, counts_without_lines};
 pub use function_counts::FunctionCounts;
 pub use inclusive_time::{CalleeTime, InclusiveTime, inclusive_time};
 pub use index::merged;

@@ -99,16 +99,39 @@ fn paragraph(out: &mut String, sentence: &str, screen: Screen) {
     }
 }
 
+/// Indices of the functions in the order of the table.
+fn in_order(counts: &Counts, sort: CountSort) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..counts.functions.len()).collect();
+    order.sort_by_key(|&index| {
+        let f = &counts.functions[index];
+        std::cmp::Reverse(match sort {
+            CountSort::Instructions => (f.instructions, 0),
+            CountSort::Calls => (f.calls, f.instructions),
+        })
+    });
+    order
+}
+
+/// Indices of the functions whose file and line [`counts`] may show.
+#[must_use]
+pub fn functions_shown(counts: &Counts, options: &CountsOptions) -> Vec<usize> {
+    match options.calls_of {
+        // Callers and callees may be any.
+        Some(_) => (0..counts.functions.len()).collect(),
+        None => {
+            let mut order = in_order(counts, options.sort);
+            order.truncate(options.limit);
+            order
+        }
+    }
+}
+
 fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen: Screen) {
     if counts.functions.is_empty() {
         out.push_str("  no executed instruction was counted\n");
         return;
     }
-    let mut order: Vec<&CountedFunction> = counts.functions.iter().collect();
-    match options.sort {
-        CountSort::Instructions => order.sort_by_key(|f| std::cmp::Reverse(f.instructions)),
-        CountSort::Calls => order.sort_by_key(|f| std::cmp::Reverse((f.calls, f.instructions))),
-    }
+    let order = in_order(counts, options.sort);
     let exact = screen.columns() >= MIN_WIDTH_FOR_DIGITS;
     let wide = screen.columns() >= MIN_WIDTH_FOR_MODULE;
     // On a narrow screen the name needs the remaining columns.
@@ -130,7 +153,8 @@ fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen:
         Some(value) if value != 0.0 => counts::ratio(value),
         _ => String::new(),
     };
-    for f in order.iter().take(options.limit) {
+    for &index in order.iter().take(options.limit) {
+        let f = &counts.functions[index];
         let own = f.instructions as f64 / all;
         let source = profile::file_line(f.file.as_deref(), f.line);
         let module = safe_text::file_name(&f.module);

@@ -33,7 +33,7 @@ pub use bisection::bisection;
 pub use calibration::calibration;
 pub use case_list::cases;
 pub use comparison::{Progress, comparison, progress_line};
-pub use counts::{CountSort, CountsOptions, counts};
+pub use counts::{CountSort, CountsOptions, counts, functions_shown};
 pub use doctor::doctor;
 pub use findings::explanation;
 pub use growth::growth;

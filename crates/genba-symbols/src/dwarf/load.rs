@@ -41,7 +41,7 @@ const MAX_RATIO: u64 = 1100;
 /// Loads the sections; `None` if there is no `.debug_info` or `.debug_line`.
 pub(crate) fn load(data: &FileBytes) -> Result<Option<DwarfFile>, String> {
     let mut sections = Sections::new(data)?;
-    let mut dwarf = gimli::Dwarf::load(|id| sections.load(Some(id.name())))?;
+    let mut dwarf = gimli::Dwarf::load(|id| sections.load(used(id).then(|| id.name())))?;
     if dwarf.debug_info.reader().is_empty() && dwarf.debug_line.reader().is_empty() {
         return Ok(None);
     }
@@ -52,11 +52,23 @@ pub(crate) fn load(data: &FileBytes) -> Result<Option<DwarfFile>, String> {
     }))
 }
 
+/// Whether a section is ever read: where variables are is not asked for, and their lists would take
+/// long to decompress.
+fn used(id: SectionId) -> bool {
+    !matches!(
+        id,
+        SectionId::DebugLoc
+            | SectionId::DebugLocLists
+            | SectionId::DebugMacinfo
+            | SectionId::DebugMacro
+    )
+}
+
 impl DwarfFile {
     /// Loads a split DWARF object (`.dwo`) of a unit in this file.
     pub(super) fn load_split(&self, data: &FileBytes) -> Result<Self, String> {
         let mut sections = Sections::new(data)?;
-        let dwarf = gimli::Dwarf::load(|id| sections.load(id.dwo_name()))?;
+        let dwarf = gimli::Dwarf::load(|id| sections.load(id.dwo_name().filter(|_| used(id))))?;
         Ok(self.with_own_lines(dwarf, Arc::new(sections.bytes)))
     }
 

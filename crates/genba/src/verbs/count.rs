@@ -163,11 +163,14 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         }
     }
     let native = counted.native_cpu_seconds();
-    let mut counts = genba_attribution::counts(&counted.raw, args.per.as_ref(), native)
-        .map_err(|error| crate::recording_args::failure(&error))?;
+    let (mut counts, lines) =
+        genba_attribution::counts_without_lines(&counted.raw, args.per.as_ref(), native)
+            .map_err(|error| crate::recording_args::failure(&error))?;
     counts.observation = observed;
     let exit = exit(&counts, args.ignore_failure, cancel.is_triggered());
     if args.json.wanted() {
+        let all = 0..counts.functions.len();
+        lines.fill(&mut counts, all);
         output.json(&args.json, "counts", counts)?;
     } else {
         let options = terminal::CountsOptions {
@@ -182,6 +185,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             },
             calls_of: args.calls,
         };
+        let shown = terminal::functions_shown(&counts, &options);
+        lines.fill(&mut counts, shown);
         output.result(&terminal::counts(&counts, &options, output.screen()))?;
         if let Some(observed) = &counts.observation {
             output.result(&terminal::observed_place(observed, output.screen()))?;
