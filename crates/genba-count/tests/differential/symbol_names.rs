@@ -1,12 +1,26 @@
 //! Names of functions by address.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
 
 use genba_model::CountedModule;
+use genba_symbols::Binary;
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use object::{Object, ObjectSymbol, SymbolKind};
 
-/// Functions of a module: address, size and name, in order.
-pub struct Names(Vec<(u64, u64, String)>);
+/// Name of code without a symbol that asks what the processor has. Its page changes with every build.
+const READS_CPUID: &str = "[cpuid]";
+
+/// Names of a module's functions.
+pub struct Names {
+    /// Address, size and name, in order.
+    symbols: Vec<(u64, u64, String)>,
+    binary: Option<Binary>,
+    /// By the beginning of code without a symbol: whether it reads CPUID.
+    reads_cpuid: RefCell<BTreeMap<u64, bool>>,
+}
 
 impl Names {
     /// Reads the module and, if installed, Debian's debug symbols of it.
@@ -37,17 +51,41 @@ impl Names {
             }
         }
         let rows = found.into_iter();
-        Self(rows.map(|(at, (size, name))| (at, size, name)).collect())
+        Self {
+            symbols: rows.map(|(at, (size, name))| (at, size, name)).collect(),
+            binary: Binary::open(Path::new(&module.path)).ok(),
+            reads_cpuid: RefCell::default(),
+        }
     }
 
-    /// Returns the function's name, or the page in brackets.
+    /// Returns the function's name; without one that it reads CPUID, or the page in brackets.
     pub fn name(&self, address: u64) -> String {
-        let after = self.0.partition_point(|(start, ..)| *start <= address);
-        let inside = (self.0[..after].iter().rev().take(4))
+        let after = self
+            .symbols
+            .partition_point(|(start, ..)| *start <= address);
+        let inside = (self.symbols[..after].iter().rev().take(4))
             .find(|(start, size, _)| address - start < (*size).max(1));
         match inside {
             Some((_, _, name)) => name.clone(),
+            None if self.reads_cpuid(address) => READS_CPUID.to_owned(),
             None => format!("[{:x}]", address & !0xfff),
         }
+    }
+
+    /// Whether the function around an address, as unwind tables delimit it, has the instruction.
+    fn reads_cpuid(&self, address: u64) -> bool {
+        let Some(binary) = &self.binary else {
+            return false;
+        };
+        let Some(Range { start, end }) = binary.function_range_at(address) else {
+            return false;
+        };
+        let read = || {
+            let code = binary.bytes_at(start, end - start).unwrap_or_default();
+            let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
+            decoder.iter().any(|one| one.mnemonic() == Mnemonic::Cpuid)
+        };
+        let mut known = self.reads_cpuid.borrow_mut();
+        *known.entry(start).or_insert_with(read)
     }
 }
