@@ -215,6 +215,17 @@ fn every_verb_ends_as_promised_at_every_signal() {
     matrix(&ALL, &VERBS);
 }
 
+#[test]
+fn a_count_by_callgrind_ends_as_promised_at_every_signal() {
+    let test = "a_count_by_callgrind_ends_as_promised_at_every_signal";
+    if support::tool_exists(test, "valgrind") {
+        matrix(
+            &ALL,
+            &[&["count", "--once", "--engine", "callgrind", "LINE"]],
+        );
+    }
+}
+
 /// Runs that an investigation of a short command makes: to measure, to count events, to sample, to
 /// count executions.
 const RUNS_OF_INVESTIGATION: usize = 5;
@@ -224,7 +235,7 @@ fn an_investigation_ends_as_promised_in_every_stage() {
     for ended in 1..RUNS_OF_INVESTIGATION {
         let late = format!("echo >>runs; [ $(wc -l <runs) -gt {ended} ] || exit 0; LINE");
         let verb: &[&str] = &["investigate", "--budget", "1ms", &late];
-        matrix(&[End::One(Signal::INT), End::TwiceInt], &[verb]);
+        matrix(&ALL, &[verb]);
     }
 }
 
