@@ -59,7 +59,7 @@ pub struct RedundantCall {
     pub elsewhere: Option<DoneElsewhere>,
 }
 
-/// Another place that calls the same function with the same contents just before.
+/// Another place that calls the same function with the same contents shortly before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DoneElsewhere {
     /// The call instruction there.
@@ -76,8 +76,9 @@ pub struct DoneElsewhere {
 /// Inputs that are remembered of one call site in one burst.
 const MAX_INPUTS: usize = 1 << 14;
 
-/// Calls of a function that a call from another place is compared with.
-const MAX_CALLS_BEFORE: usize = 4;
+/// Calls of a function that a call from another place is compared with: enough for a pass over a line or a
+/// row, which another pass follows that asks the same of each element. Chosen.
+const MAX_CALLS_BEFORE: usize = 32;
 
 /// Results from here on are taken for hashes, numbers of many digits or addresses: two that are equal come
 /// of the same.

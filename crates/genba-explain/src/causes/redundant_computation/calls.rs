@@ -217,10 +217,11 @@ impl<'a> RepeatedCalls<'a> {
         let same = self.target.function == other.target.function
             && self.target.module == other.target.module
             && self.of_object == other.of_object;
-        self.caller == other.caller
-            && (same || self.of_object && other.of_object)
-            && self.elsewhere.is_none()
-            && other.elsewhere.is_none()
+        let here = same || self.of_object && other.of_object;
+        // One call instruction that calls several functions, as virtual ones.
+        let same_call = self.sites == other.sites && self.elsewhere == other.elsewhere;
+        let not_elsewhere = self.elsewhere.is_none() && other.elsewhere.is_none();
+        self.caller == other.caller && (same_call || here && not_elsewhere)
     }
 
     fn add(&mut self, other: RepeatedCalls<'a>) {

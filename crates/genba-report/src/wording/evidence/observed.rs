@@ -33,7 +33,7 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             };
             format!(
                 "`{function}` is called {} times here; {} of the calls read the same memory and return \
-                 the same as the call just before in {place} ({bursts} bursts)",
+                 the same as a call shortly before in {place} ({bursts} bursts)",
                 count(*calls),
                 range(share)
             )
