@@ -9,7 +9,7 @@ use crate::protocol::{Start, flag};
 use crate::running::{Context, Gated, Running, Session};
 use crate::start_request::start_request;
 use crate::streams::Streams;
-use crate::{Cancel, CommandSpec, Finished, RunError, Stdin, resolve_program};
+use crate::{Cancel, CommandSpec, Finished, RunError, Stdin, private_directory, resolve_program};
 
 /// A larger request grows the launcher's memory, so the launcher is replaced afterwards.
 const LARGE_REQUEST: usize = 256 << 10;
@@ -26,11 +26,12 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Starts the launcher.
+    /// Starts the launcher, and removes temporary files of processes that were killed.
     ///
     /// # Errors
     /// [`RunError::Launcher`] where neither memory nor any directory may be executed from.
     pub fn new() -> Result<Self, RunError> {
+        private_directory::remove_left();
         Ok(Self {
             process: Some(Process::start()?),
             keepers: Vec::new(),

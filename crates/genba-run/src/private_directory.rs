@@ -29,14 +29,13 @@ pub struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// Creates one in the directory for temporary files (`$TMPDIR`, else `/tmp`); the first one also
-    /// removes those that killed processes have left there.
+    /// Creates one in the directory for temporary files (`$TMPDIR`, else `/tmp`).
     ///
     /// # Errors
     /// The directory cannot be written to.
     pub fn new(purpose: &str) -> io::Result<Self> {
         let parent = std::env::temp_dir();
-        REMOVE_ABANDONED.call_once(|| remove_abandoned(&parent));
+        remove_left();
         Self::new_in(&parent, purpose)
     }
 
@@ -78,6 +77,12 @@ impl Drop for PrivateDirectory {
 
 fn living<T>(body: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
     body(&mut LIVING.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Removes, once, what killed processes have left in the directory for temporary files. Whatever runs a
+/// command does that, whether or not it needs a directory itself.
+pub(crate) fn remove_left() {
+    REMOVE_ABANDONED.call_once(|| remove_abandoned(&std::env::temp_dir()));
 }
 
 /// Removes all private directories of this process, which is about to exit.
