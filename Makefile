@@ -72,6 +72,7 @@ bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	cargo test --release --locked --package genba-host --test host_table -- --ignored
 	python3 bench/bench.py $(BENCH_FLAGS)
 	bench/bench-count $(if $(findstring --quick,$(BENCH_FLAGS)),--quick)
+	bench/bench-count --cold $(if $(findstring --quick,$(BENCH_FLAGS)),--quick)
 
 bench-observe: ## misses and mispredictions in bursts beside callgrind's simulation (30 min)
 	scripts/install-deps build test
