@@ -212,8 +212,8 @@ const MAX_COUNT_OVERRUN: Duration = Duration::from_secs(18);
 /// Maximum factor on [`MAX_COUNT_OVERRUN`] for a program that others keep from the CPU. Chosen.
 const MAX_BUSY_FACTOR: f64 = 4.0;
 
-/// Returns how long a count usually takes of a program with these times; bounded by
-/// [`MAX_COUNT_OVERRUN`], which is longer where the program has to wait for the CPU: the count waits
+/// Returns how long a count usually takes of a program with these times; at least [`MIN_COUNT_TIME`], at most
+/// [`MAX_COUNT_OVERRUN`], both of which are longer where the program has to wait for the CPU: the count waits
 /// as long.
 fn usual_count_time(wall_seconds: f64, cpu_seconds: f64) -> Duration {
     let ratio = wall_seconds / cpu_seconds.max(1e-3);
@@ -223,9 +223,12 @@ fn usual_count_time(wall_seconds: f64, cpu_seconds: f64) -> Duration {
     } else {
         1.0
     };
-    let most = MAX_COUNT_OVERRUN.mul_f64(busy);
+    let (least, most) = (
+        MIN_COUNT_TIME.mul_f64(busy),
+        MAX_COUNT_OVERRUN.mul_f64(busy),
+    );
     let usual = Duration::try_from_secs_f64(wall_seconds * USUAL_SLOWDOWN);
-    usual.map_or(most, |usual| usual.clamp(MIN_COUNT_TIME, most))
+    usual.map_or(most, |usual| usual.clamp(least, most))
 }
 
 /// Usual slowdown of a count with all jumps, also of an interpreter.
@@ -287,6 +290,7 @@ mod tests {
     fn count_of_a_program_that_waits_for_the_cpu_gets_more_time() {
         let seconds = |wall, cpu| usual_count_time(wall, cpu).as_secs_f64();
         assert_eq!(seconds(0.1, 0.1), 5.0, "short");
+        assert_eq!(seconds(0.9, 0.3), 15.0, "short, on a busy machine");
         assert!((seconds(3.0, 3.0) - 9.6).abs() < 1e-9);
         assert_eq!(seconds(20.0, 20.0), 18.0, "an idle machine");
         assert!((seconds(8.0, 2.0) - 25.6).abs() < 1e-9, "a busy one");

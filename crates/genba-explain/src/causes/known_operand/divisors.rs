@@ -4,16 +4,14 @@
 use std::collections::HashMap;
 
 use genba_code::{CostClass, Location};
-use genba_model::{Estimate, KnownValueKind, ObservedFact};
+use genba_model::{KnownValueKind, ObservedFact};
 use genba_observe::ValueShare;
 
 use super::{Scene, Spared};
 use crate::candidate::Candidate;
-use crate::constants::observations::{AROUND_CALL_SAVED, MIN_BURSTS, MIN_SEEN, MIN_USUAL_VALUE};
-use crate::gain::saved_time::SavedTime;
+use crate::constants::observations::{MIN_BURSTS, MIN_SEEN, MIN_USUAL_VALUE};
 use crate::input::analysis_input::{CallTarget, FunctionInput};
 use crate::input::values::Value;
-use crate::patterns::calls::around;
 use crate::patterns::observed_sites::{ObservedSites, share_of_target};
 
 /// Divisions by what was loaded.
@@ -132,20 +130,7 @@ fn wide_division(
         steady: false,
     };
     let mut found = scene.candidate(KnownValueKind::Divisor, usual, spared)?;
-    let left = found.residual_fraction;
-    // Arguments are made and the result is taken for the call alone.
-    let beside = scene.function.heat_of(around(scene.function, at));
-    found.saves(&[
-        SavedTime {
-            share: Estimate::exact(share),
-            saved: Estimate {
-                value: 1.0 - left.value,
-                low: 1.0 - left.high,
-                high: 1.0 - left.low,
-            },
-        },
-        SavedTime::of(beside, AROUND_CALL_SAVED),
-    ]);
+    scene.saves_call(&mut found, at, usual);
     Some(
         found
             .fact(ObservedFact::KnownArgument {

@@ -26,13 +26,15 @@ use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::arguments;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CYCLES_OF_VALUE_TEST, MIN_BURSTS, MIN_CYCLES_SPARED, MIN_CYCLES_SPARED_BY_STEADY_VALUE,
-    MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK, MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP,
+    AROUND_CALL_SAVED, CYCLES_OF_VALUE_TEST, MIN_BURSTS, MIN_CYCLES_SPARED,
+    MIN_CYCLES_SPARED_BY_STEADY_VALUE, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK, MIN_USUAL_VALUE,
+    MIN_USUAL_VALUE_OF_LOOP,
 };
 use crate::constants::registers::XMM0;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Origin, Value};
-use crate::patterns::calls::cycles_of_all;
+use crate::patterns::calls::{around, cycles_of_all};
 use crate::patterns::invariance::value_at;
 use crate::patterns::observed_sites::{ObservedSites, share_of_target};
 
@@ -168,6 +170,21 @@ impl Scene<'_> {
         Some(one)
     }
 
+    /// Counts what is made for a call alone as spared with it: its arguments, its result, registers that are
+    /// saved across it.
+    fn saves_call(&self, found: &mut Candidate, at: usize, usual: ValueShare) {
+        let left = found.residual_fraction;
+        let share = Estimate::exact(found.share.unwrap_or(0.0));
+        let saved = Estimate {
+            value: 1.0 - left.value,
+            low: 1.0 - left.high,
+            high: 1.0 - left.low,
+        };
+        let beside = self.function.heat_of(around(self.function, at));
+        let beside = SavedTime::of(beside * usual.share.value, AROUND_CALL_SAVED);
+        found.saves(&[SavedTime { share, saved }, beside]);
+    }
+
     fn fact(&self, at: usize, one: &OperandValues, usual: ValueShare) -> ObservedFact {
         let floating = self.function.data[at].writes >> XMM0 != 0;
         ObservedFact::KnownValue {
@@ -230,7 +247,8 @@ fn mathematical_calls(scene: &Scene<'_>) -> Vec<Candidate> {
         };
         let (share, calls) = (spared.share, target.count.max(1));
         let candidate = scene.candidate(KnownValueKind::Argument, usual, spared);
-        found.extend(candidate.map(|found| {
+        found.extend(candidate.map(|mut found| {
+            scene.saves_call(&mut found, site.at, usual);
             found
                 .fact(scene.fact(load, one, usual))
                 .fact(ObservedFact::NeedlessTime {
