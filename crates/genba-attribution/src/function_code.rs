@@ -66,6 +66,7 @@ impl FunctionCode {
             if let Some(executed) = &executed {
                 executed.add_edge_counts(&instructions, &mut facts);
             }
+            repeat_themselves(&instructions, &mut facts);
             samples = attribute(&samples, &facts);
             weight = attribute(&weight, &facts);
         }
@@ -75,6 +76,17 @@ impl FunctionCode {
             samples,
             weight,
         })
+    }
+}
+
+/// Repeated string instructions are interrupted between their repetitions, at their own address (Intel SDM
+/// volume 2, "REP"): what ran just before is nearly always themselves.
+fn repeat_themselves(instructions: &[Instruction], facts: &mut [AttributionInstruction]) {
+    for ((index, one), fact) in (0u32..).zip(instructions).zip(facts) {
+        if one.text.starts_with("rep") {
+            fact.predecessors = vec![index];
+            fact.counts.clear();
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! 1. **Predecessor.** A sample belongs to the instruction that ran before it. At a block's head
 //!    there may be several: the sample is split by the counts of the edges where they were
 //!    counted, else evenly.
+//!    A repeated string instruction is its own predecessor: it is interrupted at its own address.
 //! 2. **Function head.** The first instruction has no predecessor in the function: it keeps
 //!    its samples.
 //! 3. **Retirement group.** Processors retire several instructions in one cycle and take the
@@ -180,6 +181,16 @@ mod tests {
         let total: f64 = raw.iter().sum();
         assert!(cost[2] / total >= 0.8, "division {:.3}", cost[2] / total);
         assert!(cost[3] / total < 0.05, "successor {:.3}", cost[3] / total);
+    }
+
+    #[test]
+    fn samples_at_a_repeated_string_instruction_stay() {
+        let code = [
+            fact(&[], true, Cost::Simple),   // mov rdi, rsp
+            fact(&[1], false, Cost::Other),  // rep movsq
+            fact(&[1], false, Cost::Simple), // mov rax, rbx
+        ];
+        assert_eq!(attribute(&[0.0, 36.0, 4.0], &code), [0.0, 40.0, 0.0]);
     }
 
     #[test]
