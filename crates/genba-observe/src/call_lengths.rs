@@ -5,6 +5,7 @@ use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::fast_hash::FastMap;
+use crate::tally::{Seen, Tally};
 
 /// A call instruction with the mean of its third argument.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,30 +16,65 @@ pub struct CallLength {
     pub calls: u64,
     /// Mean of the third argument: bytes, where it is a size.
     pub bytes_per_call: f64,
+    /// Calls with at most [`SHORT_BYTES`].
+    #[serde(default)]
+    pub short: Option<Seen>,
+    /// Mean of the third argument of those.
+    #[serde(default)]
+    pub bytes_of_short: f64,
 }
+
+/// What two registers hold: one vector load and store copy it.
+pub const SHORT_BYTES: u64 = 16;
 
 /// Arguments from here on are no sizes: 16 TB, where addresses begin.
 const MAX_BYTES: u64 = 1 << 44;
 
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    calls: u64,
+    bytes: f64,
+    short_calls: u64,
+    short_bytes: f64,
+}
+
+impl Sums {
+    fn with(mut self, bytes: u64) -> Self {
+        self.calls += 1;
+        self.bytes += bytes as f64;
+        if bytes <= SHORT_BYTES {
+            self.short_calls += 1;
+            self.short_bytes += bytes as f64;
+        }
+        self
+    }
+}
+
 /// Means for all calls whose third argument may be a size, in order of their place.
 pub(crate) fn call_lengths(bursts: &[Burst]) -> Vec<CallLength> {
-    let mut sums: FastMap<CodePoint, Option<(u64, f64)>> = FastMap::default();
-    for event in bursts.iter().flat_map(|burst| &burst.events) {
-        let Observed::Call { arguments, .. } = event.what else {
-            continue;
-        };
-        let sum = sums.entry(event.at).or_insert(Some((0, 0.0)));
-        *sum = sum.and_then(|(calls, bytes)| {
-            (arguments[2] < MAX_BYTES).then(|| (calls + 1, bytes + arguments[2] as f64))
-        });
+    let mut sums: FastMap<CodePoint, Option<Sums>> = FastMap::default();
+    let mut short: Tally<CodePoint> = Tally::new();
+    for burst in bursts {
+        for event in &burst.events {
+            let Observed::Call { arguments, .. } = event.what else {
+                continue;
+            };
+            let bytes = arguments[2];
+            let sum = sums.entry(event.at).or_insert(Some(Sums::default()));
+            *sum = sum.filter(|_| bytes < MAX_BYTES).map(|sum| sum.with(bytes));
+            short.count(event.at, bytes <= SHORT_BYTES);
+        }
+        short.end_of_burst(burst.weight);
     }
     let mut found: Vec<CallLength> = (sums.into_iter())
         .filter_map(|(at, sum)| {
-            let (calls, bytes) = sum?;
+            let sum = sum?;
             Some(CallLength {
                 at,
-                calls,
-                bytes_per_call: bytes / calls.max(1) as f64,
+                calls: sum.calls,
+                bytes_per_call: sum.bytes / sum.calls.max(1) as f64,
+                short: short.seen(at),
+                bytes_of_short: sum.short_bytes / sum.short_calls.max(1) as f64,
             })
         })
         .collect();
@@ -64,5 +100,11 @@ mod tests {
             .map(|one| (one.at.address, one.calls, one.bytes_per_call))
             .collect();
         assert_eq!(means, [(0x10, 2, 200.0), (0x20, 1, 8.0)]);
+        let short = |one: &CallLength| one.short.map(|seen| seen.share.value);
+        assert_eq!(
+            found.iter().map(short).collect::<Vec<_>>(),
+            [Some(0.0), Some(1.0)]
+        );
+        assert!((found[1].bytes_of_short - 8.0).abs() < 1e-12);
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
                 let mut candidates = loads.iter().filter(|load| same(load));
                 let loaded = (candidates.clone())
                     .find(|load| Some(address.wrapping_sub(load.0)) == expected)
-                    .or_else(|| candidates.next())
+                    .or_else(|| candidates.find(|load| load.0 != address))
                     .map(|load| load.0);
                 // Of repeated string instructions the values are not recorded: they copy what they
                 // load.
@@ -114,6 +114,8 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
                     Some(one)
                         if one.distance == distance
                             && one.activation == activation
+                            // There it begins again.
+                            && one.run.pieces[0].1 != address
                             && one.run.pieces.len() < MAX_PIECES =>
                     {
                         one.run.pieces.push((from, address, size));

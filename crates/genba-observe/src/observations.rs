@@ -11,6 +11,7 @@ use crate::cache_geometry::CacheGeometry;
 use crate::call_lengths::{self, CallLength};
 use crate::call_work::{self, CallWork};
 use crate::code_knowledge::CodeKnowledge;
+use crate::copied_again::{self, CopiedAgain};
 use crate::data_places::{self, AddressSpace, DataSite};
 use crate::dead_stores::{self, DeadStore};
 use crate::fast_hash::FastMap;
@@ -94,6 +95,9 @@ pub struct Observations {
     pub overwritten_buffers: Vec<OverwrittenBuffer>,
     /// Copies of copies.
     pub repeated_copies: Vec<RepeatedCopy>,
+    /// Copies of what was copied before and has not changed.
+    #[serde(default)]
+    pub copied_again: Vec<CopiedAgain>,
     /// What instructions work on.
     pub data: Vec<DataSite>,
     /// How much of fetched lines is used.
@@ -278,6 +282,7 @@ pub fn observe(
         long_products: long_products::long_products(bursts),
         overwritten_buffers: overwritten_buffers::overwritten_buffers(bursts, code),
         repeated_copies: repeated_copies::repeated_copies(bursts, code),
+        copied_again: copied_again::copied_again(bursts, code),
         data: data_places::data_places(bursts, &watched.spaces, code),
         line_use: line_use::line_use(bursts, geometry.line_bytes),
         notes: watched.notes.clone(),

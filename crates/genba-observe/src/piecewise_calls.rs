@@ -31,6 +31,9 @@ pub struct PiecewiseCall {
     /// Whether the pieces are put behind one another; else they come from behind one another.
     #[serde(default)]
     pub appended: bool,
+    /// The argument that points to the pieces, by number.
+    #[serde(default)]
+    pub pointer: usize,
 }
 
 /// Arguments that may be a pointer and its length, by number.
@@ -185,6 +188,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
             // Of a run all pieces but the first continue one.
             calls_per_run: 1.0 / (1.0 - share).max(1.0 / seen.executions.max(1) as f64),
             appended: number.1,
+            pointer: PAIRS[number.0].0,
         };
         match known {
             Some(known) if known.seen.share.value < share => *known = one,

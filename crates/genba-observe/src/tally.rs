@@ -242,6 +242,11 @@ impl Partners {
         }
     }
 
+    /// All that are kept.
+    pub(crate) fn all(&self) -> Vec<CodePoint> {
+        self.list.iter().map(|one| one.0).collect()
+    }
+
     /// The most frequent one.
     pub(crate) fn first(&self) -> Option<CodePoint> {
         let most = |one: &&(CodePoint, u64)| (one.1, std::cmp::Reverse(one.0));
