@@ -2,14 +2,15 @@
 //!
 //! Nothing below the minimum gain; nothing but `unoptimised-build` in code that was built without
 //! optimisation; of several candidates for the same instructions the one with the largest gain,
-//! so that no time is gained twice.
+//! so that no time is gained twice; no candidate that only says that loads miss where another says
+//! why.
 
 use genba_model::{Diagnosis, Estimate};
 
 use crate::candidate::Candidate;
 use crate::finding_site::{program_site, site};
 use crate::gain::amdahl;
-use crate::gain::overlap::overlaps;
+use crate::gain::overlap::{explains, overlaps};
 use crate::gain::same_line::merged;
 use crate::gain::worth_reporting::is_worth_reporting;
 use crate::input::analysis_input::AnalysisInput;
@@ -46,6 +47,11 @@ pub fn findings(
             is_worth_reporting(gain, limits.min_gain).then_some((one, share, gain))
         })
         .collect();
+    let explained: Vec<bool> = (rated.iter())
+        .map(|one| rated.iter().any(|by| explains(&by.0, &one.0)))
+        .collect();
+    let mut explained = explained.into_iter();
+    rated.retain(|_| !explained.next().unwrap_or(false));
     rated.sort_by(|a, b| {
         b.2.value
             .total_cmp(&a.2.value)

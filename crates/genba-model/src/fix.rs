@@ -165,8 +165,15 @@ pub enum Fix {
         /// Whether the tests compare strings by calls.
         strings: bool,
     },
+    /// Rule out by one test what a search hardly ever finds.
+    RuleOutFirst,
     /// Keep the compiler from vectorising a short loop.
     PlainShortLoop,
+    /// Copy or fill a fixed number of bytes instead of calling a function for a few.
+    FixedSizeInline {
+        /// Whether they are filled with one value.
+        fill: bool,
+    },
     /// Keep the result of a computation instead of computing it again.
     KeepResult {
         /// The function.
@@ -186,6 +193,8 @@ pub enum Fix {
     ClearUsedPart,
     /// Copy once, from the first place to the last.
     CopyOnce,
+    /// Use the original instead of copying it each time.
+    PassByReference,
     /// Test for a value before the work that it makes needless.
     TestForValue {
         /// The kind of value.

@@ -18,6 +18,7 @@ use genba_model::{ByteOperation, CallFact, Cause, Estimate, Fix, LoopFact};
 use genba_observe::PiecewiseCall;
 
 use crate::candidate::Candidate;
+use crate::causes::dead_store::is_clearing_function;
 use crate::causes::loop_invariant_call::cost;
 use crate::constants::counts::{
     MAX_BYTES_OF_PIECE, MIN_BURSTS_FOR_EVENTS, MIN_CALLS_IN_HOT_CODE, MIN_PIECES_OF_RUN,
@@ -29,6 +30,7 @@ use crate::constants::gains::{
 use crate::constants::time_shares::{MIN_SHARE_OF_BYTE_LOOP, MIN_SHARE_OF_CALLEE, MOST_OF_IT};
 use crate::gain::saved_time::combined;
 use crate::input::analysis_input::AnalysisInput;
+use crate::input::runtime_services::is_copy_function;
 use crate::patterns::appends::append;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
 use crate::patterns::calls::{Call, all_calls, cycles_of_all, reaches};
@@ -46,6 +48,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.extend(piecewise(input));
     found
 }
+
+/// The argument of `memcpy` that is the source.
+const SOURCE_OF_COPY: usize = 1;
 
 /// Calls between who hands a piece on and who hands it on in turn.
 const MAX_CALLS_BETWEEN_PIECES: u32 = 3;
@@ -69,7 +74,7 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
             let address = function.code.get(call.site.at).map(|code| code.address);
             function.module == path && address == Some(one.at.address)
         })?;
-        Some((one, call))
+        (!is_copied_elsewhere(one, &call)).then_some((one, call))
     });
     let all: Vec<(&PiecewiseCall, Call<'_>)> = of_code.collect();
     // Who hands pieces on to who hands them on in turn, as many, is where runs are made.
@@ -126,6 +131,14 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
         )
     });
     found.collect()
+}
+
+/// Whether a call of the library's copying and filling functions puts behind one another what comes from
+/// several places: no run that one call could copy.
+fn is_copied_elsewhere(one: &PiecewiseCall, call: &Call<'_>) -> bool {
+    let name = &call.target.function;
+    let source_goes_on = !one.appended && one.pointer == SOURCE_OF_COPY;
+    is_clearing_function(name) || is_copy_function(name) && !source_goes_on
 }
 
 /// Loops that append bytes through memory: one candidate for all of a function, whose fix is one.

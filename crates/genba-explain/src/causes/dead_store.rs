@@ -52,7 +52,7 @@ fn is_overwritten(share: Estimate) -> bool {
 }
 
 /// Whether a library function fills memory with one byte.
-fn is_clearing_function(name: &str) -> bool {
+pub(crate) fn is_clearing_function(name: &str) -> bool {
     // Of several versions the one for this processor: `__memset_evex_unaligned`.
     let stem = plain(name).split('_').next();
     matches!(stem, Some("memset" | "bzero"))

@@ -2,7 +2,8 @@
 //!
 //! **Signature.** In one iteration of a loop, or one call, several fields of one object are loaded or
 //! stored (one base, several constant offsets) that lie in more cache lines than they would need side
-//! by side; objects come in no order. Observed: the loads miss L1d, and of the lines that they bring
+//! by side; objects come in no order. What a caller does with the object that it hands on (as the callee's
+//! first arguments) belongs to it: a look at its kind, or at its table of functions. Observed: the loads miss L1d, and of the lines that they bring
 //! little is used.
 //!
 //! **Confirmation.** The fields side by side.
@@ -14,7 +15,7 @@
 
 use std::collections::HashMap;
 
-use genba_code::STACK_POINTER;
+use genba_code::{Location, STACK_POINTER};
 use genba_model::{Cause, CodePoint, Estimate, Fix, LoadFact, ObservedFact};
 use genba_observe::LoadSite;
 
@@ -25,9 +26,12 @@ use crate::constants::observations::{
     MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::processor::{CACHE_LINE_BYTES, CACHE_LINE_STEP};
+use crate::constants::registers::POINTER_ARGUMENTS;
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::values::Origin;
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::invariance::value_at;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
 /// Finds objects whose used fields are spread over several cache lines.
@@ -50,7 +54,8 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         }
         // Objects with the same fields are of one type: they are one finding.
         let mut types: Vec<(Vec<Field>, Vec<Candidate>)> = Vec::new();
-        for object in objects(function) {
+        for mut object in objects(function) {
+            object.elsewhere = in_caller(input, function, &object);
             let Some(one) = candidate(&sites, &loads, number, &object, all) else {
                 continue;
             };
@@ -80,6 +85,7 @@ fn together(mut list: Vec<Candidate>) -> Option<Candidate> {
     for one in list {
         first.site.extend(one.site);
         first.affected.extend(one.affected);
+        first.copies.extend(one.copies);
     }
     first.affected.sort_unstable();
     first.affected.dedup();
@@ -94,6 +100,10 @@ type Field = (i64, u64);
 struct Object {
     accesses: Vec<usize>,
     fields: Vec<Field>,
+    /// The number of the value that its address is, where that has no index.
+    base: Option<u32>,
+    /// Accesses in the function that calls this one, with its number.
+    elsewhere: Option<(usize, Vec<usize>)>,
 }
 
 impl Object {
@@ -170,8 +180,8 @@ fn objects(function: &FunctionInput) -> Vec<Object> {
             one.1.push((address.base.offset, u64::from(access.bytes)));
         }
     }
-    let mut list: Vec<Object> = (found.into_values())
-        .map(|(mut accesses, mut fields)| {
+    let mut list: Vec<Object> = (found.into_iter())
+        .map(|(key, (mut accesses, mut fields))| {
             accesses.dedup();
             fields.sort_unstable();
             // Parts of one field, and fields side by side that are loaded together, are one.
@@ -187,12 +197,63 @@ fn objects(function: &FunctionInput) -> Vec<Object> {
             Object {
                 accesses,
                 fields: merged,
+                base: key.1.is_none().then_some(key.0),
+                elsewhere: None,
             }
         })
         .filter(|object| object.fields.len() >= 2 && object.span() <= MAX_BYTES_OF_OBJECT)
         .collect();
     list.sort_by_key(|object| object.accesses.first().copied());
     list
+}
+
+/// Loads of the same object in the function from which nearly all calls of this one come: around the call,
+/// in the same loop.
+fn in_caller(
+    input: &AnalysisInput,
+    callee: &FunctionInput,
+    object: &Object,
+) -> Option<(usize, Vec<usize>)> {
+    let register = argument(callee, object.base?)?;
+    let calls = callee.calls.unwrap_or(0) as f64;
+    let (number, at) = (input.functions.iter().enumerate()).find_map(|(number, caller)| {
+        let known = caller.own && caller.counted && caller.has_lines();
+        let mut sites = caller.call_sites.iter().filter(|_| known);
+        let site = sites.find(|site| {
+            (site.targets.first()).is_some_and(|target| {
+                target.function == callee.function
+                    && target.module == callee.module
+                    && target.count as f64 >= MOST_OF_IT * calls
+            })
+        })?;
+        Some((number, site.at))
+    })?;
+    let caller = &input.functions[number];
+    let handed = value_at(caller, at, register)?;
+    let around = caller.flow.loop_of_instruction(at);
+    let loads: Vec<usize> = (0..caller.code.len())
+        .filter(|&one| caller.flow.loop_of_instruction(one) == around)
+        .filter(|&one| caller.counts.get(one).is_some_and(|&count| count > 0))
+        .filter(|&one| {
+            let accesses = caller.data[one].memory.iter();
+            (accesses.zip(caller.values.addresses(one))).any(|(access, address)| {
+                access.reads
+                    && address.is_some_and(|address| {
+                        address.base.number == handed.number && address.index.is_none()
+                    })
+            })
+        })
+        .collect();
+    (!loads.is_empty()).then_some((number, loads))
+}
+
+/// The register in which a function gets a value from its caller.
+fn argument(function: &FunctionInput, number: u32) -> Option<Location> {
+    let (location, value) = (0..function.code.len())
+        .flat_map(|at| function.values.reads(at))
+        .find(|read| read.1.number == number)?;
+    let from_caller = function.values.origin(*value) == Origin::Entry;
+    (from_caller && POINTER_ARGUMENTS.contains(location)).then_some(*location)
 }
 
 fn candidate(
@@ -216,8 +277,11 @@ fn candidate(
     let usual: Vec<usize> = (object.accesses.iter().copied())
         .filter(|&at| function.counts[at] as f64 >= MOST_OF_IT * most as f64)
         .collect();
-    let of = |at: usize| loads.get(&sites.point(number, at)?).copied();
-    let seen: Vec<&LoadSite> = usual.iter().filter_map(|&at| of(at)).collect();
+    let of = |number: usize, at: usize| loads.get(&sites.point(number, at)?).copied();
+    let mut seen: Vec<&LoadSite> = usual.iter().filter_map(|&at| of(number, at)).collect();
+    if let Some((caller, list)) = &object.elsewhere {
+        seen.extend(list.iter().filter_map(|&at| of(*caller, at)));
+    }
     let enough = |one: &&&LoadSite| {
         one.l1_missed.executions >= MIN_SEEN && one.l1_missed.bursts >= MIN_BURSTS
     };
@@ -248,11 +312,21 @@ fn candidate(
     if share < MIN_SHARE_OF_REPEATED_WORK {
         return None;
     }
+    let elsewhere = (object.elsewhere.as_ref()).map(|(caller, list)| {
+        let mut waits = with_waiting(&sites.input.functions[*caller], list);
+        waits.sort_unstable();
+        waits.dedup();
+        (*caller, waits)
+    });
+    let beside = (elsewhere.iter())
+        .map(|(caller, waits)| sites.input.functions[*caller].heat_of(waits.iter().copied()))
+        .sum::<f64>();
     let spared = 1.0 - packed / lines;
     let (value, low, high) = FIELD_LINES_SAVED;
     let mut one = Candidate::new(Cause::FieldOrder, Some(number), usual, Fix::GroupFields);
     one.affected = affected;
-    one.share = Some(share);
+    one.share = Some((share + beside).min(1.0));
+    one.copies.extend(elsewhere);
     one.residual_fraction = Estimate {
         value: 1.0 - value * spared,
         low: 1.0 - high * spared,

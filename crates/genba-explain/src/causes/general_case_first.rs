@@ -3,7 +3,8 @@
 //! **Signature.** Tests of one value (a byte, bits of one word of flags, a string compared by calls),
 //! each reached only when those before it have not decided, with nothing done between them. One
 //! outcome is the usual one, and at least two tests are executed before it that another order, or
-//! one test for the usual case in front, would spare.
+//! one test for the usual case in front, would spare. Or a search of a few elements for what is
+//! hardly ever among them ([`super::rare_finds`]).
 //!
 //! **Confirmation.** The usual case in front.
 //!
@@ -16,13 +17,18 @@
 use genba_model::{Cause, Estimate, Fix, PathFact};
 
 use crate::candidate::Candidate;
+use crate::causes::rare_finds::rare_finds;
 use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, MIN_PART_OF_COMMON_CASE, MIN_TESTS_SPARED};
-use crate::constants::gains::{MAX_RESIDUAL, TESTS_SPARED_RANGE};
+use crate::constants::gains::{
+    COMPARISONS_SPARED_RANGE, FIRST_COMPARISON_SAVED, MAX_RESIDUAL, TESTS_SPARED_RANGE,
+};
 use crate::constants::processor::MAX_CYCLES_OF_TEST;
 use crate::constants::time_shares::MIN_SHARE_OF_TESTS;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::patterns::calls::{Call, cycles_of_all, index_of};
+use crate::patterns::calls::cycles_of_all;
 use crate::patterns::decision_chains::{DecisionChain, Test, decision_chains};
+use crate::patterns::observed_sites::share_of_target;
 
 /// Finds chains of tests of one value whose usual outcome comes last.
 #[must_use]
@@ -31,11 +37,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         return Vec::new();
     };
     let own = input.functions.iter().enumerate().filter(|one| one.1.own);
-    own.flat_map(|(index, function)| {
-        let chains = decision_chains(function).into_iter();
+    let chains = own.flat_map(|(index, function)| {
+        let chains = decision_chains(input, function).into_iter();
         chains.filter_map(move |chain| candidate(input, index, function, &chain, all))
-    })
-    .collect()
+    });
+    chains.chain(rare_finds(input)).collect()
 }
 
 fn candidate(
@@ -78,12 +84,24 @@ fn candidate(
         .iter()
         .flat_map(|test| test.instructions.clone())
         .collect();
+    let (value, low, high) = match strings {
+        true => COMPARISONS_SPARED_RANGE,
+        false => TESTS_SPARED_RANGE,
+    };
     one.share = Some(share);
     one.residual_fraction = Estimate {
-        value: 1.0 - TESTS_SPARED_RANGE.0 * removed,
-        low: 1.0 - TESTS_SPARED_RANGE.2 * removed,
-        high: (1.0 - TESTS_SPARED_RANGE.1 * removed).min(MAX_RESIDUAL),
+        value: 1.0 - value * removed,
+        low: 1.0 - high * removed,
+        high: (1.0 - low * removed).min(MAX_RESIDUAL),
     };
+    if strings {
+        // A switch over a letter needs no comparison at all.
+        let first = share_of(input, index, function, &chain.tests[0], all);
+        one.saves(&[
+            SavedTime::of(share, (value * removed, low * removed, high * removed)),
+            SavedTime::of(first, FIRST_COMPARISON_SAVED),
+        ]);
+    }
     one.executions = Some(entered);
     one.cycles = Some(Estimate::exact(share * all / entered as f64));
     Some(
@@ -117,18 +135,7 @@ fn share_of(
         return here.min(bound);
     };
     let site = function.call_sites.iter().find(|site| site.at == call);
-    let callees = site.into_iter().flat_map(|site| {
-        site.targets.iter().map(move |target| Call {
-            caller: index,
-            site,
-            target,
-            callee: index_of(input, &target.function, &target.module),
-        })
-    });
-    let inside = callees.filter_map(|call| {
-        let callee = &input.functions[call.callee?];
-        let entered = callee.calls.unwrap_or(0).max(call.target.count).max(1);
-        Some(callee.share.value * call.target.count as f64 / entered as f64)
-    });
+    let targets = site.into_iter().flat_map(|site| &site.targets);
+    let inside = targets.map(|target| share_of_target(input, index, target));
     here + inside.sum::<f64>()
 }

@@ -17,14 +17,15 @@ use genba_model::{Cause, CodePoint, Confirmation, Estimate, Fix, ObservedFact};
 use genba_observe::RepeatedCopy;
 
 use crate::candidate::Candidate;
+use crate::causes::copies_again::copies_again;
 use crate::causes::realloc_growth;
 use crate::constants::observations::{
-    BUFFERS_BETWEEN_SAVED, BYTES_OF_UNSEEN_COPY, MIN_BYTES_OF_REPEATED_COPY, MIN_COPIED_BEFORE,
-    MIN_SHARE_OF_REPEATED_WORK, REPEATED_COPIES_SAVED,
+    BUFFERS_BETWEEN_SAVED, BYTES_OF_UNSEEN_COPY, FIRST_COPY_SAVED, MIN_BYTES_OF_REPEATED_COPY,
+    MIN_COPIED_BEFORE, MIN_SHARE_OF_REPEATED_WORK, REPEATED_COPIES_SAVED,
 };
 use crate::gain::saved_time::SavedTime;
-use crate::input::analysis_input::AnalysisInput;
-use crate::input::runtime_services::is_allocator;
+use crate::input::analysis_input::{AnalysisInput, CallTarget};
+use crate::input::runtime_services::{is_allocator, is_copy_function};
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
 /// One place of a chain.
@@ -48,10 +49,12 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all: Vec<Copying<'_>> = (sites.observed.repeated_copies.iter())
         .filter_map(|seen| copying(&sites, &bytes, seen))
         .collect();
-    chains(&all)
+    let mut found: Vec<Candidate> = chains(&all)
         .into_iter()
-        .filter_map(|chain| candidate(&sites, &chain))
-        .collect()
+        .filter_map(|chain| candidate(&sites, &bytes, &chain))
+        .collect();
+    found.extend(copies_again(&sites, |at| bytes.share(&sites, at)));
+    found
 }
 
 fn copying<'a>(
@@ -100,8 +103,12 @@ impl BytesOfCalls {
         for user in users {
             let module = sites.observed.module(&user.module);
             let address = user.address;
-            let known = module.and_then(|module| seen.get(&CodePoint { module, address }));
-            let bytes = user.calls * known.copied().unwrap_or(BYTES_OF_UNSEEN_COPY);
+            let at = module.map(|module| CodePoint { module, address });
+            let known = at.and_then(|at| {
+                let handed = length_at(sites, at);
+                handed.or_else(|| seen.get(&at).copied())
+            });
+            let bytes = user.calls * known.unwrap_or(BYTES_OF_UNSEEN_COPY);
             *by_call.entry((user.module.clone(), address)).or_default() += bytes;
         }
         let all = by_call.values().sum();
@@ -114,6 +121,28 @@ impl BytesOfCalls {
         let bytes = self.by_call.get(&key).copied().unwrap_or(0.0);
         sites.input.copy_share() * bytes / self.all.max(1.0)
     }
+}
+
+/// Share of the time in page faults: buffers in between are memory that is new each time.
+fn faults(input: &AnalysisInput) -> f64 {
+    let of_pages = |reason: &str| reason == "page fault" || reason == "page clearing";
+    let works = input
+        .program
+        .kernel
+        .iter()
+        .filter(|one| of_pages(one.reason));
+    works.map(|one| one.share).sum()
+}
+
+/// Mean bytes of a call of a copying function, by its arguments.
+fn length_at(sites: &ObservedSites<'_>, at: CodePoint) -> Option<f64> {
+    let (number, index) = sites.site(at)?;
+    let mut calls = sites.input.functions[number].call_sites.iter();
+    let copies = |target: &CallTarget| is_copy_function(&target.function);
+    calls.find(|site| site.at == index && site.targets.iter().all(copies))?;
+    let lengths = &sites.observed.call_lengths;
+    let index = lengths.binary_search_by_key(&at, |one| one.at).ok()?;
+    Some(lengths.get(index)?.bytes_per_call)
 }
 
 /// Places of which one copies what another copied.
@@ -136,7 +165,11 @@ fn chains<'a, 'b>(all: &'b [Copying<'a>]) -> Vec<Vec<&'b Copying<'a>>> {
     list
 }
 
-fn candidate(sites: &ObservedSites<'_>, chain: &[&Copying<'_>]) -> Option<Candidate> {
+fn candidate(
+    sites: &ObservedSites<'_>,
+    bytes: &BytesOfCalls,
+    chain: &[&Copying<'_>],
+) -> Option<Candidate> {
     let input = sites.input;
     let share: f64 = chain.iter().map(|one| one.share).sum::<f64>().min(1.0);
     if share < MIN_SHARE_OF_REPEATED_WORK {
@@ -156,7 +189,17 @@ fn candidate(sites: &ObservedSites<'_>, chain: &[&Copying<'_>]) -> Option<Candid
     );
     let allocator = input.share_where(|f| is_allocator(&f.function));
     let (value, low, high) = REPEATED_COPIES_SAVED;
+    // Where the last copy serves as well as what was copied first, that goes, too.
+    let mut origins: Vec<CodePoint> = chain.iter().map(|one| one.seen.previous).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    origins.retain(|&at| chain.iter().all(|one| one.seen.at != at));
+    let origins = origins
+        .into_iter()
+        .map(|at| bytes.share(sites, at))
+        .sum::<f64>();
     one.saves(&[
+        SavedTime::of(origins, FIRST_COPY_SAVED),
         SavedTime::within(
             (
                 share * again,
@@ -165,7 +208,7 @@ fn candidate(sites: &ObservedSites<'_>, chain: &[&Copying<'_>]) -> Option<Candid
             ),
             (value, low, high),
         ),
-        SavedTime::of(allocator, BUFFERS_BETWEEN_SAVED),
+        SavedTime::of(allocator + faults(input), BUFFERS_BETWEEN_SAVED),
     ]);
     one.executions = Some(input.functions[first.function].counts[first.at]);
     one.confirmation = Confirmation::CopySizes;

@@ -4,7 +4,8 @@
 //! **Signature.** A loop with vector loads or stores that is entered often and makes one iteration
 //! or none each time, so that the trips run through its checks, its set-up and the scalar
 //! remainder; all of it, by source line, executes more instructions for each trip than a plain
-//! loop over the same elements would.
+//! loop over the same elements would. Or calls of the library's vectorised functions for a few bytes
+//! ([`super::short_library_copies`]).
 //!
 //! **Confirmation.** The loop without vectors (`#pragma GCC novector`, `#pragma clang loop
 //! vectorize(disable)`).
@@ -17,6 +18,7 @@
 use genba_model::{Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
+use crate::causes::short_library_copies::short_library_copies;
 use crate::constants::counts::{MAX_VECTOR_ITERATIONS_OF_TRIP, MIN_CALLS_IN_HOT_CODE};
 use crate::constants::gains::{
     MAX_PLAIN_LOOP_RESIDUAL, MAX_RESIDUAL, PLAIN_LOOP_LOW, PLAIN_LOOP_START_INSTRUCTIONS,
@@ -31,7 +33,7 @@ use crate::patterns::calls::cycles_of_all;
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let own = input.functions.iter().enumerate().filter(|one| one.1.own);
     let all = cycles_of_all(input);
-    own.flat_map(|(index, function)| {
+    let loops = own.flat_map(|(index, function)| {
         let mut found: Vec<Candidate> = Vec::new();
         for one in vector_loops(function) {
             let Some(trip) = trips(function, one) else {
@@ -44,8 +46,8 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             }
         }
         found
-    })
-    .collect()
+    });
+    loops.chain(short_library_copies(input)).collect()
 }
 
 /// The code of one source loop: vector loops, remainder, checks, set-up.

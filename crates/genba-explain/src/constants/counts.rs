@@ -269,6 +269,18 @@ pub(crate) const MAX_INSTRUCTIONS_OF_HOT_PATH: f64 = 60.0;
 /// Instructions of the usual path that serve the frame: two registers saved and restored. Chosen.
 pub(crate) const MIN_FRAME_INSTRUCTIONS: f64 = 3.9;
 
+/// Part of the searches that find something, at most, for a test in front to spare nearly all. Chosen.
+pub(crate) const MAX_FOUND: f64 = 0.1;
+
+/// Elements compared in each search, at least. Chosen: a test in front of one test spares nothing.
+pub(crate) const MIN_ELEMENTS_COMPARED: f64 = 1.9;
+
+/// Part of a search's runs that a way must be taken to be looked at. Chosen.
+pub(crate) const RARE_WAY: f64 = 0.1;
+
+/// Bytes that are few for a call of a copying function: as bursts count them.
+pub(crate) const SHORT_COPY_BYTES: u64 = genba_observe::SHORT_BYTES;
+
 /// Iterations of the vector loop for each trip up to which the trips are too short for it. By
 /// definition: with more, vectors do most of the work.
 pub(crate) const MAX_VECTOR_ITERATIONS_OF_TRIP: f64 = 1.0;

@@ -337,6 +337,32 @@ pub(crate) fn direct_text_copy() -> Estimate {
 /// hide behind other work.
 pub(crate) const TESTS_SPARED_RANGE: (f64, f64, f64) = (0.7, 0.2, 1.0);
 
+/// Time of a search that a test in front rules out which is saved: likely, least, most. Chosen: the test
+/// and its load stay, and a well predicted loop hides behind other work in part.
+pub(crate) const RULED_OUT_SAVED: (f64, f64, f64) = (0.8, 0.3, 1.0);
+
+/// Time of the rest of a search's function that goes with the search: likely, least, most. Chosen: registers
+/// saved for it, a call where the usual case may be inlined; how much of it the usual case needs is not
+/// known.
+pub(crate) const BESIDE_SEARCH_SAVED: (f64, f64, f64) = (0.3, 0.0, 0.9);
+
+/// Part of the time of spared comparisons by calls that is saved: likely, least, most. Chosen: the calls
+/// are gone; what follows waits less long for the answer.
+pub(crate) const COMPARISONS_SPARED_RANGE: (f64, f64, f64) = (0.9, 0.6, 1.0);
+
+/// Part of the time of the first of several comparisons by calls that is saved: none where the usual
+/// string is compared with first, all where its first letter decides.
+pub(crate) const FIRST_COMPARISON_SAVED: (f64, f64, f64) = (0.0, 0.0, 1.0);
+
+/// Cycles of a copy of fixed size with a test of the length: likely, least, most. A load, a store, a
+/// comparison and a branch beside other work; one after the other they take a load's latency more.
+pub(crate) const INLINE_COPY_CYCLES: (f64, f64, f64) = (3.0, 1.0, 7.0);
+
+/// Time of the loop around a short copy by a call that goes with the call: likely, least, most. Chosen:
+/// registers that a call may change are saved and loaded again, and what waits for its branches stands
+/// there.
+pub(crate) const AROUND_COPY_SAVED: (f64, f64, f64) = (0.15, 0.0, 0.4);
+
 /// Saved time ÷ the part of the instructions that saves registers: likely, least, most. Chosen: stores
 /// and loads of the stack run beside other work; a small function may be inlined then.
 pub(crate) const FRAME_SAVED_RANGE: (f64, f64, f64) = (0.8, 0.25, 1.6);

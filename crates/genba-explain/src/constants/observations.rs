@@ -113,6 +113,30 @@ pub(crate) const BYTES_OF_UNSEEN_COPY: f64 = 32.0;
 /// bring them from further away.
 pub(crate) const REPEATED_COPIES_SAVED: SavedFractions = (0.85, 0.3, 1.0);
 
+/// Copies that are written to while they are used, at most: what needs its own copy writes to each.
+/// Chosen: stack slots that are used for something else as well.
+pub(crate) const MAX_COPIES_WRITTEN: f64 = 0.05;
+
+/// Loads of each copied byte, at most, for the copy not to pay by being packed: from one on reading
+/// takes as long as copying.
+pub(crate) const MAX_READS_OF_COPY: f64 = 1.0;
+
+/// Fraction of the time of the copies' readers that goes with the copies. Chosen: loads of what was just
+/// stored wait for the stores where their widths differ, or the stores are a string instruction's.
+pub(crate) const READERS_OF_COPY_SAVED: SavedFractions = (0.3, 0.0, 0.8);
+
+/// Share of the runs of a search that compare the same elements as an earlier one, lower end of the
+/// interval. Chosen: the list hardly ever changes.
+pub(crate) const MIN_SAME_ELEMENTS: f64 = 0.8;
+
+/// Share of calls with short lengths, lower end of the interval, for the function to be the wrong one.
+/// Chosen.
+pub(crate) const MIN_SHORT_LENGTHS: f64 = 0.8;
+
+/// Fraction of the time of a chain's first copies that goes as well: where what was copied first stays as
+/// it is, the last user may read it there. Chosen.
+pub(crate) const FIRST_COPY_SAVED: SavedFractions = (0.4, 0.0, 1.0);
+
 /// Fraction of the allocator's time that goes with the buffers in between. Chosen.
 pub(crate) const BUFFERS_BETWEEN_SAVED: SavedFractions = (0.5, 0.0, 1.0);
 

@@ -45,6 +45,10 @@ pub(crate) const POINTER_ARGUMENTS: [Location; 4] = [RDI, RSI, RDX, RCX];
 pub(crate) const ARGUMENTS: [Location; 14] =
     [RDI, RSI, RDX, RCX, R8, 9, 16, 17, 18, 19, 20, 21, 22, 23];
 
+/// What a caller may read behind a return: rax, rdx, xmm0, xmm1, and rbx, rsp, rbp, r12 to r15, which are as they were.
+pub(crate) const LIVE_AT_RETURN: u128 =
+    1 << RAX | 1 << RDX | 0b11 << XMM0 | 0b0011_1000 | 0b1111 << 12;
+
 /// Registers of results: rax, xmm0.
 pub(crate) const RESULTS: [Location; 2] = [RAX, XMM0];
 

@@ -1,5 +1,7 @@
 //! Findings that would gain the same time.
 
+use genba_model::Cause;
+
 use crate::candidate::Candidate;
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::AnalysisInput;
@@ -24,4 +26,17 @@ pub(crate) fn overlaps(input: &AnalysisInput, one: &Candidate, before: &Candidat
         shared += function.heat_of(both);
     }
     shared > MOST_OF_IT * all || same && one.affected().len() == before.affected().len()
+}
+
+/// Whether a candidate says why the loads miss of which another only says that they do: they are of the
+/// objects whose fields it would put together.
+pub(crate) fn explains(by: &Candidate, one: &Candidate) -> bool {
+    if by.cause != Cause::FieldOrder || one.cause != Cause::CacheMiss {
+        return false;
+    }
+    let theirs = |at: &&usize| {
+        (by.parts()).any(|(function, list)| one.function == Some(function) && list.contains(at))
+    };
+    let explained = one.site.iter().filter(theirs).count();
+    explained as f64 >= MOST_OF_IT * one.site.len() as f64
 }

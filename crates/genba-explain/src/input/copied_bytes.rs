@@ -1,6 +1,7 @@
 //! Which calls copy most bytes: time in copies is divided by bytes, not by the number of calls.
 
 use genba_model::{CodePoint, FindingSite};
+use genba_observe::CallLength;
 
 use crate::constants::counts::{MIN_BURSTS_FOR_EVENTS, UNSEEN_COPY_BYTES};
 use crate::constants::processor::{LEAST_COPY_BANDWIDTH, MOST_SECONDS_OF_SHORT_COPY};
@@ -10,8 +11,8 @@ use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::patterns::calls::{Call, all_calls};
 
-/// Mean bytes that bursts saw a call hand on; `None` where they did not see it.
-pub(crate) fn bytes_of(input: &AnalysisInput, call: &Call<'_>) -> Option<f64> {
+/// What bursts saw of a call's lengths; `None` where they did not see it.
+pub(crate) fn length_of(input: &AnalysisInput, call: &Call<'_>) -> Option<CallLength> {
     let observed = input.observed.as_ref()?;
     let function = &input.functions[call.caller];
     let at = CodePoint {
@@ -22,7 +23,12 @@ pub(crate) fn bytes_of(input: &AnalysisInput, call: &Call<'_>) -> Option<f64> {
         .call_lengths
         .binary_search_by_key(&at, |one| one.at);
     let known = observed.call_lengths.get(index.ok()?)?;
-    (observed.bursts >= MIN_BURSTS_FOR_EVENTS).then_some(known.bytes_per_call)
+    (observed.bursts >= MIN_BURSTS_FOR_EVENTS).then_some(*known)
+}
+
+/// Mean bytes that bursts saw a call hand on; `None` where they did not see it.
+pub(crate) fn bytes_of(input: &AnalysisInput, call: &Call<'_>) -> Option<f64> {
+    Some(length_of(input, call)?.bytes_per_call)
 }
 
 /// Large copies, as far as bursts saw the sizes of calls.

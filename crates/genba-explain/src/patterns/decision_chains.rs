@@ -1,15 +1,17 @@
 //! Chains of tests that all look at one value: an `if … else if` over a byte, bits of one word of
 //! flags tested one after the other, one string compared with several.
 
-use genba_code::{BlockId, Flow, Opaque};
+use genba_code::{BlockId, Flow, Location, Opaque, entry_reads};
 
 use crate::constants::counts::MIN_PART_FROM_TEST_BEFORE;
-use crate::constants::registers::{FLAGS, RAX, RDI, RSI, XMM0};
+use crate::constants::registers::{FLAGS, POINTER_ARGUMENTS, RAX, XMM0};
 use crate::constants::search_limits::{MAX_EXPRESSION_DEPTH, MAX_TESTS_OF_CHAIN};
-use crate::input::analysis_input::{CallSite, FunctionInput};
-use crate::input::runtime_services::plain;
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Origin, Value};
+use crate::patterns::calls::index_of;
 use crate::patterns::invariance::value_at;
+use crate::patterns::search_loops::is_comparison;
+use crate::patterns::usual_values::is_constant;
 
 /// What all tests of a chain look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +20,8 @@ enum Root {
     Value(u32),
     /// Bytes of eight that are next to one another in memory.
     Word { base: u32, word: i64 },
-    /// A string that is compared by calls.
-    String(Value),
+    /// What is compared with constants by calls: their arguments that are no constants.
+    Compared([Option<Value>; POINTER_ARGUMENTS.len()]),
 }
 
 /// A test of a chain.
@@ -80,7 +82,7 @@ impl DecisionChain {
 
 /// Chains of two tests and more of a function.
 #[must_use]
-pub fn decision_chains(function: &FunctionInput) -> Vec<DecisionChain> {
+pub fn decision_chains(input: &AnalysisInput, function: &FunctionInput) -> Vec<DecisionChain> {
     let blocks = function.flow.blocks().len() as BlockId;
     if !function.counted || function.counts.len() != function.code.len() {
         return Vec::new();
@@ -93,13 +95,13 @@ pub fn decision_chains(function: &FunctionInput) -> Vec<DecisionChain> {
         if inside[block as usize] {
             continue;
         }
-        let Some((first, root)) = test_of(function, block, false) else {
+        let Some((first, root)) = test_of(input, function, block, false) else {
             continue;
         };
         let mut tests = vec![first];
         let mut members = vec![block];
         let mut at = block;
-        while let Some((next, test)) = next_test(function, at, root, &members) {
+        while let Some((next, test)) = next_test(input, function, at, root, &members) {
             tests.push(test);
             members.push(next);
             at = next;
@@ -117,6 +119,7 @@ pub fn decision_chains(function: &FunctionInput) -> Vec<DecisionChain> {
 
 /// The test of the same root to which control goes from a test's block, mostly from there.
 fn next_test(
+    input: &AnalysisInput,
     function: &FunctionInput,
     block: BlockId,
     root: Root,
@@ -125,7 +128,7 @@ fn next_test(
     let successors = &function.flow.blocks()[block as usize].successors;
     let candidates = successors.iter().filter(|next| !members.contains(next));
     let fitting = candidates.filter_map(|&next| {
-        let (test, its) = test_of(function, next, true)?;
+        let (test, its) = test_of(input, function, next, true)?;
         let from_here = edge(function, block, next)? as f64;
         (its == root && from_here >= MIN_PART_FROM_TEST_BEFORE * test.executions as f64)
             .then_some((next, test))
@@ -147,7 +150,12 @@ fn edge(function: &FunctionInput, from: BlockId, to: BlockId) -> Option<u64> {
 
 /// The test that a block ends with, and what it looks at. A block within a chain does nothing else
 /// that anyone could see.
-fn test_of(function: &FunctionInput, block: BlockId, within: bool) -> Option<(Test, Root)> {
+fn test_of(
+    input: &AnalysisInput,
+    function: &FunctionInput,
+    block: BlockId,
+    within: bool,
+) -> Option<(Test, Root)> {
     let range = &function.flow.blocks()[block as usize].instructions;
     let instructions = range.start as usize..range.end as usize;
     let branch = instructions.end.checked_sub(1)?;
@@ -158,12 +166,12 @@ fn test_of(function: &FunctionInput, block: BlockId, within: bool) -> Option<(Te
     let flags = (instructions.start..branch)
         .rev()
         .find(|&at| function.values.writes(at).iter().any(|one| one.0 >= FLAGS))?;
-    let comparison = comparison_before(function, instructions.start, flags);
+    let comparison = comparison_before(input, function, instructions.start, flags);
     if within && !is_pure(function, instructions.clone(), comparison) {
         return None;
     }
     let root = match comparison {
-        Some(call) => compared_string(function, call)?,
+        Some(call) => compared(input, function, call)?,
         None => root_of_instruction(function, flags, MAX_EXPRESSION_DEPTH)?,
     };
     let test = Test {
@@ -176,7 +184,12 @@ fn test_of(function: &FunctionInput, block: BlockId, within: bool) -> Option<(Te
 }
 
 /// The call of a comparison whose result the instruction at `flags` tests.
-fn comparison_before(function: &FunctionInput, begin: usize, flags: usize) -> Option<usize> {
+fn comparison_before(
+    input: &AnalysisInput,
+    function: &FunctionInput,
+    begin: usize,
+    flags: usize,
+) -> Option<usize> {
     let calls = |at: &usize| function.data[*at].opaque == Some(Opaque::Call);
     let call = (begin..flags).rev().find(calls)?;
     let site = function.call_sites.iter().find(|site| site.at == call)?;
@@ -184,36 +197,42 @@ fn comparison_before(function: &FunctionInput, begin: usize, flags: usize) -> Op
     let tested = root_of_instruction(function, flags, MAX_EXPRESSION_DEPTH);
     let tests_result =
         function.code[flags].mnemonic == "test" && tested == Some(Root::Value(result.number));
-    (tests_result && compares(site)).then_some(call)
+    let compares = site.targets.iter().all(|one| is_comparison(input, one));
+    (tests_result && compares).then_some(call)
 }
 
-/// Whether all targets of a call compare strings or memory.
-fn compares(site: &CallSite) -> bool {
-    const COMPARISONS: [&str; 6] = [
-        "strcmp",
-        "strncmp",
-        "strcasecmp",
-        "strncasecmp",
-        "memcmp",
-        "bcmp",
-    ];
-    site.targets.iter().all(|target| {
-        // `__strcmp_avx2`
-        let mut parts = plain(&target.function).split('_');
-        let name = parts.find(|part| !part.is_empty());
-        name.is_some_and(|name| COMPARISONS.contains(&name))
-    })
-}
-
-/// The argument of a comparing call that is no constant, where the other is one.
-fn compared_string(function: &FunctionInput, call: usize) -> Option<Root> {
-    let first = value_at(function, call, RDI)?;
-    let second = value_at(function, call, RSI)?;
-    match (first.number == CONSTANT, second.number == CONSTANT) {
-        (false, true) => Some(Root::String(first)),
-        (true, false) => Some(Root::String(second)),
-        _ => None,
+/// The arguments of a comparing call that are no constants, where at least one is one.
+fn compared(input: &AnalysisInput, function: &FunctionInput, call: usize) -> Option<Root> {
+    let site = function.call_sites.iter().find(|site| site.at == call)?;
+    let taken = site.targets.first().map(|one| arguments_of(input, one))?;
+    let mut root = [None; POINTER_ARGUMENTS.len()];
+    let mut constants = 0;
+    for (&location, argument) in POINTER_ARGUMENTS.iter().zip(&mut root) {
+        if !taken.contains(&location) {
+            continue;
+        }
+        let value = value_at(function, call, location)?;
+        match is_constant(function, value) {
+            true => constants += 1,
+            false => *argument = Some(value),
+        }
     }
+    let any = root.iter().any(Option::is_some);
+    (any && constants > 0).then_some(Root::Compared(root))
+}
+
+/// Registers from which a comparison takes what it compares: of the library's the first two arguments.
+fn arguments_of(input: &AnalysisInput, target: &CallTarget) -> Vec<Location> {
+    let Some(callee) = index_of(input, &target.function, &target.module)
+        .map(|index| &input.functions[index])
+        .filter(|callee| callee.own)
+    else {
+        return POINTER_ARGUMENTS[..2].to_vec();
+    };
+    let taken = entry_reads(&callee.code, &callee.data, &callee.flow).reads;
+    let mut all = POINTER_ARGUMENTS.to_vec();
+    all.retain(|location| taken >> location & 1 == 1);
+    all
 }
 
 /// Whether instructions only compute in registers and jump, a comparing call apart.

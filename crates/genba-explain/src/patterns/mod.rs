@@ -11,6 +11,7 @@ pub(crate) mod hot_loops;
 pub(crate) mod invariance;
 pub(crate) mod latency_chain;
 pub(crate) mod leading_zeros;
+pub(crate) mod live_registers;
 pub(crate) mod load_stalls;
 pub(crate) mod lock_acquisitions;
 pub(crate) mod loop_inputs;

@@ -5,6 +5,7 @@ use genba_code::{Flow, MemoryAccess, Opaque, STACK_POINTER, Shortcut};
 use crate::constants::registers::{FLAGS, RESULTS};
 use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::runtime_services::is_scan_function;
 use crate::patterns::calls::index_of;
 
 /// How a search compares.
@@ -76,6 +77,7 @@ fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
         let callee = |target: &CallTarget| {
             let found = index_of(input, &target.function, &target.module);
             compares(&target.function)
+                || is_scan_function(&target.function)
                 || found.is_some_and(|callee| callee != index && only_reads(input, callee, depth))
         };
         let site = function.call_sites.iter().find(|site| site.at == at);

@@ -7,7 +7,7 @@ use genba_code::{BlockId, Flow};
 use crate::constants::counts::USUAL_PREDECESSOR;
 use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
-use crate::input::values::{Address, Origin, Value};
+use crate::input::values::{Address, CONSTANT, Origin, Value};
 
 /// What nearly every execution brings where several values meet; the value itself where no way is
 /// the usual one.
@@ -30,6 +30,41 @@ pub(crate) fn usual_value(function: &FunctionInput, value: Value) -> Value {
         value = Value { offset, ..*brought };
     }
     value
+}
+
+/// Whether a value is one constant, on whichever way control came: ways from code that was never executed
+/// do not count.
+pub(crate) fn is_constant(function: &FunctionInput, value: Value) -> bool {
+    let mut seen = vec![value];
+    let mut next = 0;
+    let mut constant: Option<i64> = None;
+    while let Some(&one) = seen.get(next) {
+        next += 1;
+        if one.number == CONSTANT {
+            if constant.is_some_and(|before| before != one.offset) {
+                return false;
+            }
+            constant = Some(one.offset);
+            continue;
+        }
+        let Origin::Join(block) = function.values.origin(one) else {
+            return false;
+        };
+        let begin = function.flow.blocks()[block as usize].instructions.start as usize;
+        if function.counts.get(begin) == Some(&0) {
+            continue;
+        }
+        let met = function.values.met(one);
+        if met.is_empty() || one.offset != 0 || seen.len() >= MAX_VALUES_FOLLOWED {
+            return false;
+        }
+        for &one in met {
+            if !seen.contains(&one) {
+                seen.push(one);
+            }
+        }
+    }
+    constant.is_some()
 }
 
 /// What a value was before it was kept in memory and loaded again, on the usual path of one

@@ -269,6 +269,7 @@ fn putting(bytes: f64, continued: f64) -> Vec<Candidate> {
             bytes_per_call: bytes,
             calls_per_run: 1.0 / (1.0 - continued).max(0.001),
             appended: false,
+            pointer: 1,
         }],
         ..Observations::default()
     });

@@ -55,6 +55,8 @@ fn copying(moved: f64, copied: f64, bursts: u32) -> AnalysisInput {
         },
         calls: 100,
         bytes_per_call,
+        short: None,
+        bytes_of_short: 0.0,
     };
     let call_lengths = vec![length(&drop, moved), length(&put, copied)];
     let mut input = program(vec![memmove, drop, put]);

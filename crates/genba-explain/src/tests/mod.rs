@@ -27,3 +27,4 @@ mod runtime;
 mod shifted_bits;
 mod simulated_events;
 pub(crate) mod synthetic;
+mod usual_cases;

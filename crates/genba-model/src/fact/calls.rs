@@ -85,6 +85,19 @@ pub enum CallFact {
         /// Calls for each entry of the loop.
         per_entry: f64,
     },
+    /// Calls of a function of the C library that copies or fills, mostly of a few bytes.
+    ShortLengths {
+        /// The function.
+        function: String,
+        /// Calls.
+        calls: u64,
+        /// Bytes of the short ones, on average.
+        bytes: f64,
+        /// What is short, bytes.
+        limit: u64,
+        /// Share of the calls that are short.
+        short: Estimate,
+    },
     /// Calls that hand on memory in consecutive pieces.
     Pieces {
         /// The function.
@@ -130,7 +143,7 @@ impl CallFact {
         match self {
             Self::Time { .. } => EvidenceSource::Measured,
             Self::InlinedCost { .. } | Self::ThreadLocalLoad => EvidenceSource::Model,
-            Self::Pieces { .. } => EvidenceSource::Observed,
+            Self::Pieces { .. } | Self::ShortLengths { .. } => EvidenceSource::Observed,
             _ => EvidenceSource::Counted,
         }
     }

@@ -169,6 +169,18 @@ pub enum ObservedFact {
         /// Bursts.
         bursts: u32,
     },
+    /// Copies of what was copied before from the same place and has not changed, to memory that holds one
+    /// after the other.
+    CopiedAgain {
+        /// Share of the bytes copied here of which that is so.
+        share: Estimate,
+        /// Bytes of one copy, on average.
+        bytes: f64,
+        /// Loads of each copied byte before the next copy, on average.
+        reads: f64,
+        /// Bursts.
+        bursts: u32,
+    },
     /// Time in all copies of one chain.
     CopyChainTime {
         /// Share of all time.

@@ -34,6 +34,22 @@ pub enum PathFact {
         /// Cycles for each test.
         cycles: f64,
     },
+    /// A search of a few elements that are the same each time, for what is hardly ever among them.
+    RareFind {
+        /// Searches.
+        searches: u64,
+        /// Elements compared in each.
+        elements: f64,
+        /// Part of the searches that find something.
+        found: f64,
+    },
+    /// Time in code that decides something and has no other effect by its usual outcome.
+    DecisionTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each decision.
+        cycles: f64,
+    },
     /// A path of a function that few of its calls take, and that makes calls.
     RarePath {
         /// The function.
@@ -62,7 +78,9 @@ impl PathFact {
     #[must_use]
     pub fn source(&self) -> EvidenceSource {
         match self {
-            Self::TestTime { .. } | Self::FunctionTime { .. } => EvidenceSource::Measured,
+            Self::TestTime { .. } | Self::DecisionTime { .. } | Self::FunctionTime { .. } => {
+                EvidenceSource::Measured
+            }
             _ => EvidenceSource::Counted,
         }
     }

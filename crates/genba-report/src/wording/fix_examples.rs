@@ -152,6 +152,18 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "if (!strcmp(name, \"reset\")) …\nelse if (!strcmp(name, \"flush\")) …\nelse if (!strcmp(name, \"get\")) …",
             "switch (name[0]) {\ncase 'g': if (!strcmp(name, \"get\")) …",
         ),
+        Fix::RuleOutFirst => (
+            "for (k = pairs; k < pairs_end; k++)\n    if (k->first == c && k->second == p[1]) …",
+            "if (begins_pair[c])\n    for (k = pairs; k < pairs_end; k++)\n        if (k->first == c && k->second == p[1]) …",
+        ),
+        Fix::FixedSizeInline { fill: false } => (
+            "memcpy(to, from, n);         /* n is mostly 1 to 8 */",
+            "if (n <= 8)\n    memcpy(to, from, 8);     /* both have room for 8 */\nelse\n    memcpy(to, from, n);",
+        ),
+        Fix::FixedSizeInline { fill: true } => (
+            "memset(to, c, n);            /* n is mostly 1 to 8 */",
+            "if (n <= 8) {\n    uint64_t eight = c * 0x0101010101010101u;\n    memcpy(to, &eight, 8);   /* it has room for 8 */\n} else\n    memset(to, c, n);",
+        ),
         Fix::PlainShortLoop => (
             "for (i = 0; i < n; i++)      /* n is 3 */\n    to[i] = from[i];",
             "#pragma GCC novector\nfor (i = 0; i < n; i++)\n    to[i] = from[i];",
@@ -182,6 +194,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         Fix::CopyOnce => (
             "std::string body = input.substr(at, n);\nqueue.push_back(Message{channel, body});",
             "queue.push_back(Message{channel, input.substr(at, n)});   /* moved, not copied */",
+        ),
+        Fix::PassByReference => (
+            "double area(struct shape s);\n…\nsum += area(shapes[i]);",
+            "double area(const struct shape *s);\n…\nsum += area(&shapes[i]);",
         ),
         Fix::TestForValue { value } => match value {
             KnownValueKind::ZeroFactor => (

@@ -214,6 +214,16 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Test for the most frequent case first. Where it is \"none of these\", test for all of \
              them at once: a mask of all flags, a range, or a table of classes indexed by the value."
         }
+        Fix::RuleOutFirst => {
+            "Test first whether the search can find anything: a bit in a table of what has an entry \
+             (indexed by the value, its first letter or a part of its hash), or a flag kept with the \
+             value; and treat the usual case without what only the search needs."
+        }
+        Fix::FixedSizeInline { .. } => {
+            "Copy a fixed size (8 or 16 bytes: a memcpy of a constant size is one load and one store) \
+             where source and target have room for it, let what comes next overwrite the rest, and \
+             call the function for long ones only."
+        }
         Fix::PlainShortLoop => {
             "Keep the compiler from vectorising this loop (#pragma GCC novector, #pragma clang loop \
              vectorize(disable) unroll(disable)), copy a fixed size where memory allows it, or treat \
@@ -252,6 +262,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Copy the bytes once, from where they come from to where they go: hand over views \
              (pointer and length, std::string_view, std::span, &[u8]), move instead of copying, \
              reserve room for headers in front, or write into the last buffer directly."
+        }
+        Fix::PassByReference => {
+            "Hand over a pointer or reference to the original (const T *, const T &, &T) instead of a \
+             copy: nothing changes the copy before it is made again."
         }
         Fix::TestForValue {
             value: KnownValueKind::ZeroFactor,

@@ -106,6 +106,18 @@ pub(super) fn sentence(fact: &CallFact) -> String {
             "`{function}` is called {} times, {per_entry:.0} times per entry of the loop",
             count(*calls)
         ),
+        CallFact::ShortLengths {
+            function,
+            calls,
+            bytes,
+            limit,
+            short,
+        } => format!(
+            "`{function}` is called {} times from here; {} of the calls are of at most {limit} bytes, \
+             {bytes:.1} on average",
+            count(*calls),
+            percent(short.value)
+        ),
         CallFact::Pieces {
             function,
             calls,

@@ -164,6 +164,17 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
                 range(share)
             )
         }
+        ObservedFact::CopiedAgain {
+            share,
+            bytes,
+            reads,
+            bursts,
+        } => format!(
+            "of the bytes copied here ({bytes:.0} at a time) {} are as they were when they were last \
+             copied from the same place; each is read {reads:.1} times, and never written, before \
+             the next copy takes its place ({bursts} bursts)",
+            range(share)
+        ),
         ObservedFact::CopyChainTime {
             share,
             places,

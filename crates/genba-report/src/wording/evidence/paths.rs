@@ -37,6 +37,28 @@ pub(super) fn sentence(fact: &PathFact) -> String {
             percent(*share),
             cycles(*each)
         ),
+        PathFact::RareFind {
+            searches,
+            elements,
+            found,
+        } => {
+            let found = match *found > 0.0 {
+                true => format!("{} of the searches find something", percent(*found)),
+                false => "no search finds anything".to_owned(),
+            };
+            format!(
+                "the same {elements:.1} elements are searched {} times; {found}",
+                count(*searches)
+            )
+        }
+        PathFact::DecisionTime {
+            share,
+            cycles: each,
+        } => format!(
+            "what only serves to decide that takes {} of the time, {} cycles each time",
+            percent(*share),
+            cycles(*each)
+        ),
         PathFact::RarePath {
             function,
             calls,

@@ -185,6 +185,17 @@ fn facts_about_calls_and_builds() {
         inlined_cycles: range(1.0, 2.0, 4.0),
     };
     let calls = [
+        CallFact::ShortLengths {
+            function: s("memmove"),
+            calls: 40_000_000,
+            bytes: 5.1,
+            limit: 16,
+            short: genba_model::Estimate {
+                value: 0.98,
+                low: 0.97,
+                high: 0.99,
+            },
+        },
         CallFact::Pieces {
             function: s("put"),
             calls: 23_600_000,
@@ -326,6 +337,20 @@ fn facts_about_conversions_and_paths() {
         PathFact::TestTime {
             share: 0.21,
             cycles: 1.4,
+        },
+        PathFact::RareFind {
+            searches: 40_000_000,
+            elements: 3.0,
+            found: 0.004,
+        },
+        PathFact::RareFind {
+            searches: 40_000_000,
+            elements: 3.0,
+            found: 0.0,
+        },
+        PathFact::DecisionTime {
+            share: 0.6,
+            cycles: 21.3,
         },
         rare(0.0123),
         rare(0.0),

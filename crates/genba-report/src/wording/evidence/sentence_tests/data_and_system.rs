@@ -317,6 +317,12 @@ fn facts_about_what_bursts_recorded() {
             previous_line: Some(22),
             bursts: 30,
         },
+        ObservedFact::CopiedAgain {
+            share,
+            bytes: 352.0,
+            reads: 0.3,
+            bursts: 30,
+        },
         ObservedFact::CopyChainTime {
             share: 0.7,
             places: 4,

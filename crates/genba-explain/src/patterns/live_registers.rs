@@ -1,0 +1,51 @@
+//! Which registers are read behind the begin of a block before they are written.
+//!
+//! Backward over the blocks until nothing changes (A. Aho et al., "Compilers", 2nd ed., 2006, section 9.2.5).
+
+use genba_code::{Flow, Locations};
+
+use crate::constants::registers::{ARGUMENTS, FLAGS, LIVE_AT_RETURN};
+use crate::input::analysis_input::FunctionInput;
+
+/// Registers, flags not among them.
+const REGISTERS: Locations = (1 << FLAGS) - 1;
+
+/// Registers that are live at the begin of each block.
+#[must_use]
+pub(crate) fn live_registers(function: &FunctionInput) -> Vec<Locations> {
+    let blocks = function.flow.blocks();
+    let mut live: Vec<Locations> = vec![0; blocks.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (index, block) in blocks.iter().enumerate().rev() {
+            let last = (block.instructions.end as usize).checked_sub(1);
+            let flow = last
+                .and_then(|at| function.code.get(at))
+                .map(|one| one.flow);
+            let leaves = match flow {
+                Some(Flow::Return) => LIVE_AT_RETURN,
+                _ if block.successors.is_empty() => REGISTERS,
+                _ => 0,
+            };
+            let behind =
+                (block.successors.iter()).fold(leaves, |all, &next| all | live[next as usize]);
+            let before = (block.instructions.start as usize..block.instructions.end as usize)
+                .rev()
+                .fold(behind, |live, at| before(function, at, live));
+            changed |= before != live[index];
+            live[index] = before;
+        }
+    }
+    live
+}
+
+/// What is live before an instruction, of what is live behind it.
+fn before(function: &FunctionInput, at: usize, live: Locations) -> Locations {
+    let data = &function.data[at];
+    let arguments = match function.code[at].flow {
+        Flow::Call(_) | Flow::IndirectCall => ARGUMENTS.iter().fold(0, |all, one| all | 1 << one),
+        _ => 0,
+    };
+    (live & !data.writes | data.reads() | arguments) & REGISTERS
+}
