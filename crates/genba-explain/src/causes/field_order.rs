@@ -291,7 +291,7 @@ fn candidate(
     });
     let missed = missing.clone().count();
     // Of the lines that the fields lie in, as many must be missed as one more than needed.
-    if (missed as f64) < packed.ceil() + 1.0 - f64::EPSILON || usual.len() < 2 {
+    if (missed as f64) < packed.round() + 1.0 - f64::EPSILON || usual.len() < 2 {
         return None;
     }
     let used = (sites.observed.line_use.iter())

@@ -381,6 +381,18 @@ fn fields_side_by_side_or_in_the_cache_are_in_order() {
 }
 
 #[test]
+fn two_missed_lines_for_what_one_could_hold_are_found() {
+    let mut input = fields([0, 8, 160], 0.8);
+    let observed = input.observed.as_mut().expect("observations");
+    // The second field is in the line of the first.
+    observed.loads[1].l1_missed = seen(0.0);
+    assert_eq!(field_order::detect(&input).len(), 1);
+    let observed = input.observed.as_mut().expect("observations");
+    observed.loads[2].l1_missed = seen(0.0);
+    assert!(field_order::detect(&input).is_empty(), "one line missed");
+}
+
+#[test]
 fn objects_that_are_used_whole_are_in_order() {
     let mut input = fields([0, 72, 160], 0.8);
     let observed = input.observed.as_mut().expect("observations");
