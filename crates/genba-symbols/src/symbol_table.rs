@@ -228,6 +228,12 @@ impl Symbols {
         None
     }
 
+    /// The first address after this one that has a symbol.
+    pub(crate) fn next_address(&self, address: u64) -> Option<u64> {
+        let after = self.addresses.partition_point(|at| at.address <= address);
+        self.addresses.get(after).map(|at| at.address)
+    }
+
     /// All symbols, one for each address, sorted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Symbol> + '_ {
         let best = self.addresses.iter().filter_map(|at| self.best(at));

@@ -225,6 +225,15 @@ impl Symbolizer {
         }
     }
 
+    /// The first address after this one at which a symbol of a file begins.
+    #[must_use]
+    pub fn next_symbol_address(&self, id: ModuleId, address: u64) -> Option<u64> {
+        match self.code(id) {
+            ModuleCode::Binary(binary) => binary.next_symbol_address(address),
+            _ => None,
+        }
+    }
+
     /// Functions at an address, inlined ones first.
     #[must_use]
     pub fn frames_at(&self, id: ModuleId, address: u64) -> Vec<CodeFrame> {

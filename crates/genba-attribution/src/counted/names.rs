@@ -152,19 +152,39 @@ impl ExecutedFunctions {
         let cut = before.is_some_and(|before| named.address < before.1);
         let address = if cut { first } else { named.address };
         let end = named.address.saturating_add(named.size);
-        let end = executed
-            .iter()
-            .take_while(|one| one.address < end)
-            .find(|one| {
-                let there = self.code.function_at(ModuleId(module), one.address);
-                there.is_none_or(|there| there.address != named.address)
-            })
-            .map_or(end, |one| one.address);
+        let end = self.next_function(module, executed, named, end);
         (
             address,
-            end.max(first.saturating_add(1)),
+            end.unwrap_or(first).max(first.saturating_add(1)),
             format!("[{address:#x}]"),
         )
+    }
+
+    /// The first executed instruction before `end` that is another function's than this one, which has
+    /// no symbol; else `end`. Only where a symbol begins can that be, so few of them are looked up.
+    fn next_function(
+        &self,
+        module: ModuleIndex,
+        executed: &[InstructionCount],
+        named: &FunctionSymbol,
+        end: u64,
+    ) -> Option<u64> {
+        let mut from = executed.first()?.address;
+        loop {
+            let symbol = self.code.next_symbol_address(ModuleId(module), from);
+            let Some(symbol) = symbol.filter(|&symbol| symbol < end) else {
+                return Some(end);
+            };
+            let next = executed.partition_point(|one| one.address < symbol);
+            let Some(one) = executed.get(next).filter(|one| one.address < end) else {
+                return Some(end);
+            };
+            let there = self.code.function_at(ModuleId(module), one.address);
+            if there.is_none_or(|there| there.address != named.address) {
+                return Some(one.address);
+            }
+            from = one.address;
+        }
     }
 
     /// Functions that are known already, in address order, without any code.
@@ -248,6 +268,57 @@ mod tests {
                 ("[unknown]", 1, false),
                 ("[unknown]", 17, false)
             ]
+        );
+    }
+
+    /// Code that unwind tables describe as one function, with a symbol in its middle.
+    const HALF_NAMED: &str = r#"
+__asm__(".text\n.cfi_startproc\n"
+        "nop\nnop\nnop\nnop\n"
+        ".globl known\n.type known,@function\n"
+        "known: nop\nnop\n.size known, 2\n"
+        "nop\nnop\n.cfi_endproc\n");
+"#;
+
+    #[test]
+    fn symbol_within_code_without_one_is_a_function_of_its_own() {
+        let test = "symbol_within_code_without_one_is_a_function_of_its_own";
+        let directory = tempfile::tempdir().expect("a directory");
+        let flags = ["-shared", "-nostdlib"];
+        let Some(path) = genba_testing::compile_c(test, directory.path(), HALF_NAMED, &flags, &[])
+        else {
+            return;
+        };
+        let binary = genba_symbols::Binary::open(&path).expect("an ELF file");
+        let known = (binary.symbols())
+            .find(|symbol| symbol.name == "known")
+            .expect("the symbol")
+            .address;
+        assert_eq!(binary.next_symbol_address(known - 4), Some(known));
+        let counted = |executed: &[(u64, u64)]| {
+            let mut process = process(1, Vec::new());
+            process.modules[0].path = path.display().to_string();
+            process.modules[0].instructions = (executed.iter())
+                .map(|&(offset, count)| (known - 4 + offset, count).into())
+                .collect();
+            let found = ExecutedFunctions::of(&CountIndex::new(&raw(vec![process])));
+            let list = found
+                .list
+                .iter()
+                .map(|one| (one.name.clone(), one.instructions));
+            list.collect::<Vec<_>>()
+        };
+        let name = |offset: u64| format!("[{:#x}]", known - 4 + offset);
+        let all: Vec<(u64, u64)> = (0..8).map(|offset| (offset, 10)).collect();
+        assert_eq!(
+            counted(&all),
+            [(name(0), 40), ("known".to_owned(), 20), (name(6), 20)]
+        );
+        // The symbol's code was not executed: one function, as far as anybody can tell.
+        assert_eq!(counted(&[(1, 5), (7, 5)]), [(name(0), 10)]);
+        assert_eq!(
+            counted(&[(2, 5), (5, 1)]),
+            [(name(0), 5), ("known".to_owned(), 1)]
         );
     }
 }

@@ -104,6 +104,12 @@ impl Binary {
         })
     }
 
+    /// The first address after this one at which a symbol begins.
+    #[must_use]
+    pub fn next_symbol_address(&self, svma: u64) -> Option<u64> {
+        self.symbol_table().next_address(svma)
+    }
+
     /// Begin and end of the code that one entry of `.eh_frame` describes: a function, or a
     /// part of one that the compiler moved away. For addresses without a symbol.
     #[must_use]
