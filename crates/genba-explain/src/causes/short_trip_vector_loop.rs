@@ -15,15 +15,18 @@
 //! **Source.** zstd 812e8f2a16ff (copies of a few bytes); A. Bik, "The Software Vectorization
 //! Handbook", 2004, chapter 6 (trip counts for which vectors pay).
 
+use genba_code::MemoryAccess;
 use genba_model::{Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
 use crate::causes::short_library_copies::short_library_copies;
 use crate::constants::counts::{MAX_VECTOR_ITERATIONS_OF_TRIP, MIN_CALLS_IN_HOT_CODE};
 use crate::constants::gains::{
-    MAX_PLAIN_LOOP_RESIDUAL, MAX_RESIDUAL, PLAIN_LOOP_LOW, PLAIN_LOOP_START_INSTRUCTIONS,
+    INSTRUCTIONS_TO_COUNT_ITERATIONS, MAX_PLAIN_LOOP_RESIDUAL, MAX_RESIDUAL, PLAIN_LOOP_LOW,
+    PLAIN_LOOP_START_INSTRUCTIONS,
 };
 use crate::constants::processor::{MAX_ELEMENT_BYTES, VECTOR_BYTES};
+use crate::constants::registers::FLAGS;
 use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
 use crate::patterns::calls::cycles_of_all;
@@ -182,7 +185,15 @@ fn trips(function: &FunctionInput, vector: u32) -> Option<Trips> {
     let moves: f64 = body.iter().map(moved).sum();
     let each = match each.is_finite() {
         true => each,
-        false => body.len() as f64 / (moves / (VECTOR_BYTES * streams)).max(1.0),
+        false => {
+            let of_vectors = body.len() as f64 / (moves / (VECTOR_BYTES * streams)).max(1.0);
+            let elements = (elements * entries as f64).max(1.0);
+            let scalar = work_on_elements(function, &members) / elements;
+            match scalar > 0.0 {
+                true => of_vectors.min(scalar + INSTRUCTIONS_TO_COUNT_ITERATIONS),
+                false => of_vectors,
+            }
+        }
     };
     Some(Trips {
         entries,
@@ -193,6 +204,26 @@ fn trips(function: &FunctionInput, vector: u32) -> Option<Trips> {
         plain: elements * each + PLAIN_LOOP_START_INSTRUCTIONS,
         members,
     })
+}
+
+/// Executions of scalar instructions that load or store elements, or compute with what was loaded: what is
+/// left of an unrolled remainder without the arithmetic of its addresses and its tests.
+fn work_on_elements(function: &FunctionInput, members: &[usize]) -> f64 {
+    let registers = (1u128 << FLAGS) - 1;
+    let (mut loaded, mut executions) = (0u128, 0u64);
+    for &at in members.iter().filter(|&&at| function.counts[at] > 0) {
+        let data = &function.data[at];
+        let element = |m: &MemoryAccess| !m.stack && m.bytes > 0 && m.bytes <= MAX_ELEMENT_BYTES;
+        let moves = data.memory.iter().any(element);
+        let written = data.writes & registers;
+        if moves || data.data_reads & loaded != 0 && written != 0 {
+            executions += function.counts[at];
+            loaded |= written;
+        } else {
+            loaded &= !written;
+        }
+    }
+    executions as f64
 }
 
 /// Arrays that a loop reads (or writes): by the base of their addresses.

@@ -368,10 +368,14 @@ pub(crate) const AROUND_COPY_SAVED: (f64, f64, f64) = (0.15, 0.0, 0.4);
 pub(crate) const FRAME_SAVED_RANGE: (f64, f64, f64) = (0.8, 0.25, 1.6);
 
 /// Largest likely residual fraction of a short vectorised loop that is reported. Chosen.
-pub(crate) const MAX_PLAIN_LOOP_RESIDUAL: f64 = 0.75;
+pub(crate) const MAX_PLAIN_LOOP_RESIDUAL: f64 = 0.85;
 
 /// Lower bound of it as a part of its value. Chosen: mispredictions go with the checks.
 pub(crate) const PLAIN_LOOP_LOW: f64 = 0.5;
+
+/// Instructions of a plain loop's iteration beside the work on its elements: an addition, a comparison and a
+/// branch.
+pub(crate) const INSTRUCTIONS_TO_COUNT_ITERATIONS: f64 = 3.0;
 
 /// Instructions to begin and end a plain loop. A comparison, a branch and a zero.
 pub(crate) const PLAIN_LOOP_START_INSTRUCTIONS: f64 = 3.0;

@@ -319,3 +319,52 @@ fn misses_are_not_named_where_the_order_of_fields_says_why() {
     assert!(found.iter().any(|one| one.cause == Cause::FieldOrder));
     assert!(found.iter().all(|one| one.cause != Cause::CacheMiss));
 }
+
+/// A loop over two bytes whose vector part never runs, and whose remainder is unrolled: for each byte so
+/// many instructions compute its address.
+fn unrolled_remainder(addresses: usize) -> AnalysisInput {
+    let each = addresses + 3;
+    let mut counts = vec![TIMES, TIMES, 0, 0, 0, 0];
+    counts.extend(vec![TIMES; 2 * each]);
+    counts.push(TIMES);
+    let heat = vec![1.0 / counts.len() as f64; counts.len()];
+    let mut one = function(
+        "blend",
+        |a| {
+            let (mut vector, mut rest) = (a.create_label(), a.create_label());
+            a.cmp(rdx, 16)?;
+            a.jb(rest)?;
+            a.set_label(&mut vector)?;
+            a.movdqu(xmm0, xmmword_ptr(rsi + r8))?;
+            a.movdqu(xmmword_ptr(rdi + r8), xmm0)?;
+            a.add(r8, 16)?;
+            a.jne(vector)?;
+            a.set_label(&mut rest)?;
+            for byte in 0..2 {
+                for _ in 0..addresses {
+                    a.lea(r9, ptr(rsi + rcx + byte))?;
+                }
+                a.movzx(eax, byte_ptr(r9))?;
+                a.add(eax, 3)?;
+                a.mov(byte_ptr(rdi + byte), al)?;
+            }
+            a.ret()
+        },
+        &counts,
+        &heat,
+        &[(1, TIMES), (5, 0)],
+    );
+    for place in &mut one.places {
+        place.line = Some(7);
+    }
+    program(vec![one])
+}
+
+#[test]
+fn unrolled_remainder_is_compared_by_its_work_on_elements() {
+    assert_eq!(
+        short_trip_vector_loop::detect(&unrolled_remainder(8)).len(),
+        1
+    );
+    assert!(short_trip_vector_loop::detect(&unrolled_remainder(1)).is_empty());
+}
