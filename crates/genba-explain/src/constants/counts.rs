@@ -137,6 +137,10 @@ pub(crate) const MAX_INSTRUCTIONS_OF_COMPARATOR: f64 = 30.0;
 /// at -O2 (max-inline-insns-auto).
 pub(crate) const MAX_INSTRUCTIONS_OF_TINY_CALLEE: f64 = 20.0;
 
+/// Instructions of such a function, executed or not, up to which a compiler inlines it once it sees its body:
+/// LLVM up to a cost of 225, five for an instruction (`-inline-threshold`); gcc less.
+pub(crate) const MAX_CODE_OF_TINY_CALLEE: usize = 45;
+
 /// Part of a function's calls that make one call for it to be a wrapper of that. Chosen: of one that frees and
 /// resizes as well it is not known which of its callers ask for memory.
 pub(crate) const MIN_PART_OF_WRAPPER: f64 = 0.8;

@@ -17,7 +17,7 @@ mod across_units;
 mod through_plt;
 
 use crate::candidate::Candidate;
-use crate::constants::counts::MAX_INSTRUCTIONS_OF_TINY_CALLEE;
+use crate::constants::counts::{MAX_CODE_OF_TINY_CALLEE, MAX_INSTRUCTIONS_OF_TINY_CALLEE};
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 
 /// Finds small functions that are called often where the compiler could not inline them.
@@ -28,10 +28,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found
 }
 
-/// Whether a callee is so small that the call costs as much as it does.
+/// Whether a callee is so small that the call costs as much as it does, and that compilers inline it.
 fn is_tiny(target: &CallTarget, callee: &FunctionInput) -> bool {
     target.instructions_per_call <= MAX_INSTRUCTIONS_OF_TINY_CALLEE
         && target.instructions_per_call > 0.0
+        && callee.code.len() <= MAX_CODE_OF_TINY_CALLEE
         && !target.calls_others
         && callee.flow.loops().is_empty()
         && !callee.code.iter().any(|one| one.is_lock)
