@@ -24,6 +24,7 @@ pub(crate) mod search_loops;
 pub(crate) mod slow_loads;
 pub(crate) mod trailing_zeros;
 pub(crate) mod unoptimised_code;
+pub(crate) mod usual_path;
 pub(crate) mod usual_values;
 pub(crate) mod value_steps;
 pub(crate) mod word_division;

@@ -222,6 +222,147 @@ fn registers_that_the_usual_path_needs_are_not_reported() {
     }
 }
 
+/// `height`: a test whether the tile is there, and a loop that unpacks it with the saved registers, so many rounds
+/// in all; with `calls` the usual path calls another function.
+fn unpacking(rounds: u64, rare: u64, calls: bool) -> FunctionInput {
+    let mut one = function(
+        "height",
+        |a| {
+            let (mut cold, mut warm, mut round, mut callee) = (
+                a.create_label(),
+                a.create_label(),
+                a.create_label(),
+                a.create_label(),
+            );
+            a.push(rbp)?;
+            a.push(r12)?;
+            a.mov(rax, qword_ptr(rdi))?;
+            a.test(rax, rax)?;
+            a.je(cold)?;
+            a.set_label(&mut warm)?;
+            if calls {
+                a.call(callee)?;
+            } else {
+                a.movzx(eax, byte_ptr(rax))?;
+            }
+            a.pop(r12)?;
+            a.pop(rbp)?;
+            a.ret()?;
+            a.set_label(&mut cold)?;
+            a.xor(ebp, ebp)?;
+            a.set_label(&mut round)?;
+            a.lea(r12, ptr(rbp + rbp))?;
+            a.mov(byte_ptr(rsi + rbp), r12b)?;
+            a.inc(rbp)?;
+            a.cmp(rbp, 4096)?;
+            a.jne(round)?;
+            a.jmp(warm)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[
+            CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, rare, rounds, rounds,
+            rounds, rounds, rounds, rare, 0,
+        ],
+        &[
+            0.1, 0.1, 0.05, 0.05, 0.05, 0.1, 0.1, 0.1, 0.05, 0.0, 0.04, 0.04, 0.04, 0.04, 0.04,
+            0.0, 0.0,
+        ],
+        &[(4, rare), (14, rounds - rare)],
+    );
+    let cycles = one
+        .heat
+        .iter()
+        .map(|heat| Some(Estimate::exact(3.0 * heat)));
+    one.cycles = cycles.collect();
+    one
+}
+
+#[test]
+fn registers_saved_for_a_loop_behind_a_rare_way_are_found() {
+    // The loop's rounds are as many as the calls: what is rare is the way to it.
+    let found =
+        cold_path_in_hot_function::detect(&program(vec![unpacking(CALLS, CALLS / 4096, false)]));
+    assert_eq!(found.len(), 1);
+    assert!((found[0].share.unwrap_or(0.0) - 0.7).abs() < 1e-9);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Path(PathFact::RarePath { rare, .. }) if (rare - 1.0 / 4096.0).abs() < 1e-6
+    )));
+    // What a usual path with calls of its own does not use is saved for the rest.
+    let calling = unpacking(CALLS, CALLS / 4096, true);
+    assert_eq!(
+        cold_path_in_hot_function::detect(&program(vec![calling])).len(),
+        1
+    );
+}
+
+/// `next`: a byte of a block; a rare way fills the block through an array on the stack, which is guarded. With
+/// `array` the usual path reads the array as well.
+fn guarded(array: bool) -> FunctionInput {
+    let rare = CALLS / 1000;
+    let mut one = function(
+        "next",
+        |a| {
+            let (mut cold, mut warm, mut callee) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.sub(rsp, 0x88)?;
+            a.mov(rax, qword_ptr(0x28).fs())?;
+            a.mov(qword_ptr(rsp + 0x80), rax)?;
+            a.mov(rdx, qword_ptr(rdi))?;
+            a.cmp(rdx, qword_ptr(rdi + 8))?;
+            a.je(cold)?;
+            a.set_label(&mut warm)?;
+            if array {
+                a.movzx(eax, byte_ptr(rsp + rdx))?;
+            } else {
+                a.movzx(eax, byte_ptr(rdi + rdx))?;
+            }
+            a.mov(rdx, qword_ptr(rsp + 0x80))?;
+            a.sub(rdx, qword_ptr(0x28).fs())?;
+            a.jne(callee)?;
+            a.add(rsp, 0x88)?;
+            a.ret()?;
+            a.set_label(&mut cold)?;
+            a.call(callee)?;
+            a.jmp(warm)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[
+            CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS,
+            rare, rare, 0,
+        ],
+        &[
+            0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0,
+        ],
+        &[(5, rare), (9, 0)],
+    );
+    let cycles = one
+        .heat
+        .iter()
+        .map(|heat| Some(Estimate::exact(3.0 * heat)));
+    one.cycles = cycles.collect();
+    one
+}
+
+#[test]
+fn guard_of_an_array_that_only_the_rare_path_has_is_part_of_its_frame() {
+    let found = cold_path_in_hot_function::detect(&program(vec![guarded(false)]));
+    assert_eq!(found.len(), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Path(PathFact::FrameInstructions { saving, .. }) if (saving - 7.0).abs() < 1e-9
+    )));
+    assert!(cold_path_in_hot_function::detect(&program(vec![guarded(true)])).is_empty());
+}
+
+#[test]
+fn loop_that_a_good_part_of_the_calls_reach_is_not_rare() {
+    let often = unpacking(CALLS, CALLS / 4, false);
+    assert!(cold_path_in_hot_function::detect(&program(vec![often])).is_empty());
+}
+
 #[test]
 fn registers_saved_beside_a_long_wait_are_not_reported() {
     let mut one = put(false, 100, true);

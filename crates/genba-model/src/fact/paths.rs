@@ -50,13 +50,13 @@ pub enum PathFact {
         /// Cycles for each decision.
         cycles: f64,
     },
-    /// A path of a function that few of its calls take, and that makes calls.
+    /// Paths of a function that few of its calls take.
     RarePath {
         /// The function.
         function: String,
         /// Its calls.
         calls: u64,
-        /// Part of them that take the path.
+        /// Part of them that leave the usual path.
         rare: f64,
     },
     /// Instructions of a call by the usual path.

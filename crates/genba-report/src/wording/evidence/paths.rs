@@ -65,11 +65,11 @@ pub(super) fn sentence(fact: &PathFact) -> String {
             rare,
         } => {
             let rare = match *rare > 0.0 {
-                true => format!("{} of them take", percent(*rare)),
-                false => "none of them takes".to_owned(),
+                true => format!("{} of them leave", percent(*rare)),
+                false => "none of them leaves".to_owned(),
             };
             format!(
-                "`{function}` is called {} times; {rare} a path that makes calls",
+                "`{function}` is called {} times; {rare} the usual path",
                 count(*calls)
             )
         }
@@ -78,7 +78,7 @@ pub(super) fn sentence(fact: &PathFact) -> String {
             saving,
         } => format!(
             "of the {instructions:.1} instructions of the other calls {saving:.1} save and restore \
-             registers or move the stack pointer, which only that path needs"
+             registers or move the stack pointer, which only the other paths need"
         ),
         PathFact::FunctionTime { share } => {
             format!("the function itself takes {} of the time", percent(*share))
