@@ -16,6 +16,7 @@ mod disassembler;
 mod error;
 mod flow;
 mod instruction;
+mod result_use;
 mod source;
 mod x86_64;
 
@@ -28,4 +29,5 @@ pub use disassembler::{Disassembler, disassemble};
 pub use error::CodeError;
 pub use flow::{Block, BlockId, ControlFlow, Loop};
 pub use instruction::{CostClass, Flow, Instruction, RegisterSet, Syntax};
+pub use result_use::{AskedIf, Comparison, asked_if};
 pub use source::SourceCache;

@@ -4,9 +4,12 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use genba_code::{ControlFlow, Locations, Syntax, data_flow_of, disassemble, entry_reads};
+use genba_code::{
+    AskedIf, ControlFlow, Flow, Instruction, Locations, Syntax, asked_if, data_flow_of,
+    disassemble, entry_reads,
+};
 use genba_model::CodePoint;
-use genba_observe::{Allocation, ArgumentRegisters, CodeKnowledge, Watched};
+use genba_observe::{Allocation, ArgumentRegisters, Asked, CodeKnowledge, Watched};
 use genba_symbols::Binary;
 
 /// Largest function whose arguments are looked for, bytes.
@@ -30,6 +33,8 @@ pub(crate) struct ObservedCode {
     nests: Vec<Vec<CodePoint>>,
     /// The nest that each instruction is in.
     loops: HashMap<CodePoint, usize>,
+    /// Of calls whose result is not always asked for.
+    asked: HashMap<CodePoint, Asked>,
 }
 
 struct Module {
@@ -61,6 +66,7 @@ impl ObservedCode {
             functions: HashMap::new(),
             nests: Vec::new(),
             loops: HashMap::new(),
+            asked: HashMap::new(),
         };
         for target in watched.call_targets() {
             if let Some(binary) = code.binary(target.module) {
@@ -75,10 +81,12 @@ impl ObservedCode {
         code
     }
 
-    /// Finds the loops of the user's own functions that have one of these blocks.
+    /// Finds the loops of the user's own functions that have one of these blocks, and calls whose result is not
+    /// always asked for.
     fn find_loops(&mut self, blocks: &[CodePoint]) {
         let mut loops = HashMap::new();
         let mut nests: Vec<Vec<CodePoint>> = Vec::new();
+        let mut asked = HashMap::new();
         // The module and end of the function that was looked at last: blocks are in order.
         let mut done: Option<(u32, u64)> = None;
         for &CodePoint { module, address } in blocks {
@@ -99,6 +107,19 @@ impl ObservedCode {
                 continue;
             };
             let flow = ControlFlow::build(&code);
+            if let Ok(data) = data_flow_of(binary, range.start, range.end) {
+                let calls =
+                    |one: &Instruction| matches!(one.flow, Flow::Call(_) | Flow::IndirectCall);
+                let calls = (0..code.len()).filter(|&at| calls(&code[at]));
+                asked.extend(calls.filter_map(|at| {
+                    let address = code[at].address;
+                    let test = asked_if(&code, &data, &flow, at)?;
+                    Some((
+                        CodePoint { module, address },
+                        at_addresses(test, &code, module),
+                    ))
+                }));
+            }
             for (index, one) in (0u32..).zip(flow.blocks()) {
                 let parent = |&index: &u32| flow.loops()[index as usize].parent;
                 let around = std::iter::successors(flow.innermost_loop(index), parent);
@@ -121,6 +142,7 @@ impl ObservedCode {
             }
         }
         (self.loops, self.nests) = (loops, nests);
+        self.asked = asked;
     }
 
     fn binary(&self, module: u32) -> Option<&Binary> {
@@ -145,9 +167,35 @@ impl CodeKnowledge for ObservedCode {
         (self.loops.get(&at)).map_or(&[], |&nest| self.nests[nest].as_slice())
     }
 
+    fn asked_if(&self, call: CodePoint) -> Option<Asked> {
+        self.asked.get(&call).copied()
+    }
+
     fn variable(&self, at: CodePoint) -> Option<u64> {
         let variable = self.binary(at.module)?.variable_at(at.address)?;
         Some(variable.address)
+    }
+}
+
+fn at_addresses(test: AskedIf, code: &[Instruction], module: u32) -> Asked {
+    let point = |at: usize| CodePoint {
+        module,
+        address: code[at].address,
+    };
+    match test {
+        AskedIf::Branch {
+            at,
+            dropped_if_taken,
+        } => Asked::Branch {
+            at: point(at),
+            dropped_if_taken,
+        },
+        AskedIf::Value { at, load, asked } => Asked::Value {
+            at: point(at),
+            load: point(load),
+            equal: asked.equal,
+            constant: asked.constant,
+        },
     }
 }
 

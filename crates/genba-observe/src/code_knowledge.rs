@@ -1,6 +1,6 @@
 //! What must be known of the code beside what bursts recorded.
 
-use genba_model::CodePoint;
+use genba_model::{BurstEvent, CodePoint, Observed};
 
 /// Registers from which a function takes arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,64 @@ pub enum Allocation {
     Product(u8, u8),
 }
 
+/// What decides whether anybody asks for the result of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A branch behind the call: the result is dropped where it goes this way.
+    Branch {
+        /// The branch.
+        at: CodePoint,
+        /// Whether the result is dropped where it is taken; else where it is not.
+        dropped_if_taken: bool,
+    },
+    /// A conditional move, by a value that is loaded behind the call.
+    Value {
+        /// The conditional move.
+        at: CodePoint,
+        /// The load.
+        load: CodePoint,
+        /// The result is asked for if the value is equal to the constant; else if it is not.
+        equal: bool,
+        /// The constant.
+        constant: u64,
+    },
+}
+
+impl Asked {
+    /// The branch or move.
+    pub(crate) fn test(&self) -> CodePoint {
+        match *self {
+            Self::Branch { at, .. } | Self::Value { at, .. } => at,
+        }
+    }
+
+    /// Whether the result is asked for, if an event decides it.
+    pub(crate) fn decided(&self, event: &BurstEvent) -> Option<bool> {
+        match (*self, event.what) {
+            (
+                Self::Branch {
+                    at,
+                    dropped_if_taken,
+                },
+                Observed::Branch { taken },
+            ) if at == event.at => Some(taken != dropped_if_taken),
+            (
+                Self::Value {
+                    load,
+                    equal,
+                    constant,
+                    ..
+                },
+                Observed::Load { size, value, .. },
+            ) if load == event.at => {
+                let bits = u64::MAX >> (64 - 8 * u32::from(size.clamp(1, 8)));
+                Some((value & bits == constant & bits) == equal)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Answers about code; modules are indices into [`crate::Observations::modules`].
 pub trait CodeKnowledge {
     /// Whether the user of genba may change this module's code: not a system library's.
@@ -38,4 +96,7 @@ pub trait CodeKnowledge {
 
     /// Where the variable begins that a module has at this address.
     fn variable(&self, at: CodePoint) -> Option<u64>;
+
+    /// What decides whether the result of a call is asked for; `None` if it always may be, and for code of libraries.
+    fn asked_if(&self, call: CodePoint) -> Option<Asked>;
 }

@@ -9,6 +9,8 @@ use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::byte_map::ByteMap;
+use crate::call_stack::CallStack;
+use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::FastMap;
 use crate::tally::{Fates, Partners, Seen};
 
@@ -22,7 +24,7 @@ pub struct DeadStore {
     pub seen: Seen,
     /// Share of the executions whose fate was not seen, 0…1.
     pub unknown: f64,
-    /// The store that overwrote it most often.
+    /// What overwrote it most often: the store, or the user's own call that led to it in a library.
     pub overwritten_by: CodePoint,
     /// Bytes that one execution writes.
     pub size: u16,
@@ -37,7 +39,7 @@ struct Pending {
 }
 
 /// Finds stores that are overwritten unread, those with most executions first.
-pub(crate) fn dead_stores(bursts: &[Burst]) -> Vec<DeadStore> {
+pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<DeadStore> {
     let mut found = Found {
         bytes: ByteMap::new(),
         pending: Vec::new(),
@@ -45,7 +47,9 @@ pub(crate) fn dead_stores(bursts: &[Burst]) -> Vec<DeadStore> {
         killers: FastMap::default(),
     };
     for burst in bursts {
+        let mut stack = CallStack::default();
         for event in &burst.events {
+            stack.event(event);
             match event.what {
                 Observed::Load { address, size, .. } => found.read(address, size),
                 Observed::Store {
@@ -57,7 +61,8 @@ pub(crate) fn dead_stores(bursts: &[Burst]) -> Vec<DeadStore> {
                     if reads {
                         found.read(address, size);
                     }
-                    found.write(event.at, address, size);
+                    let by = stack.user_site(event.at, code);
+                    found.write((event.at, by.map_or(event.at, |by| by.0)), address, size);
                 }
                 // The kernel may read anything.
                 Observed::SystemCall { .. } => found.forget(),
@@ -118,7 +123,8 @@ impl Found {
         });
     }
 
-    fn write(&mut self, at: CodePoint, address: u64, size: u16) {
+    /// A store, and the user's own instruction that is responsible for it.
+    fn write(&mut self, (at, by): (CodePoint, CodePoint), address: u64, size: u16) {
         let Self {
             bytes,
             pending,
@@ -140,7 +146,7 @@ impl Found {
                     one.live = true;
                     fates.known(one.at, true);
                     let killer = killers.entry(one.at).or_default();
-                    killer.0.add(at, 1);
+                    killer.0.add(by, 1);
                     killer.1 = killer.1.max(one.size);
                 }
             }
@@ -152,7 +158,7 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{at, burst, load, store};
+    use crate::synthetic::{AllOwn, at, block, burst, call, in_library, load, ret, store};
     use genba_model::BurstEvent;
 
     #[test]
@@ -164,7 +170,7 @@ mod tests {
                 load(0x30, 0x1000, 8, 2),
             ]
         });
-        let found = dead_stores(&[burst(events.collect())]);
+        let found = dead_stores(&[burst(events.collect())], &AllOwn);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].at, found[0].overwritten_by), (at(0x10), at(0x20)));
         assert!((found[0].seen.share.value - 1.0).abs() < 1e-12);
@@ -189,7 +195,7 @@ mod tests {
             store(0x20, 0x1000, 8, 1, 2),
         ];
         events.extend([add; 10]);
-        assert!(dead_stores(&[burst(events)]).is_empty());
+        assert!(dead_stores(&[burst(events)], &AllOwn).is_empty());
     }
 
     #[test]
@@ -203,7 +209,7 @@ mod tests {
             call,
             store(0x20, 0x1000, 8, 1, 2),
         ];
-        let found = dead_stores(&[burst(events.clone()), burst(events)]);
+        let found = dead_stores(&[burst(events.clone()), burst(events)], &AllOwn);
         assert!(found.is_empty());
     }
 
@@ -223,7 +229,7 @@ mod tests {
                 burst(events)
             })
             .collect();
-        let found = dead_stores(&bursts);
+        let found = dead_stores(&bursts, &AllOwn);
         assert!((found[0].unknown - 0.75).abs() < 1e-12);
         let share = found[0].seen.share;
         assert!(share.low < 0.26 && share.high > 0.99, "{share:?}");
@@ -236,12 +242,35 @@ mod tests {
             store(0x20, 0x1000, 4, 1, 2),
             load(0x30, 0x1004, 4, 0),
         ];
-        assert!(dead_stores(&[burst(half)]).is_empty());
+        assert!(dead_stores(&[burst(half)], &AllOwn).is_empty());
         let both = vec![
             store(0x10, 0x1000, 8, 0, 1),
             store(0x20, 0x1000, 4, 1, 2),
             store(0x24, 0x1004, 4, 1, 2),
         ];
-        assert_eq!(dead_stores(&[burst(both)])[0].overwritten_by, at(0x24));
+        assert_eq!(
+            dead_stores(&[burst(both)], &AllOwn)[0].overwritten_by,
+            at(0x24)
+        );
+    }
+
+    #[test]
+    fn store_that_a_library_overwrites_is_overwritten_by_the_call_of_it() {
+        let copy = CodePoint {
+            module: 1,
+            address: 0x500,
+        };
+        let events = (0..50).flat_map(|_| {
+            [
+                store(0x10, 0x1000, 8, 0, 1),
+                call(0x20, copy, [0x1000, 0x2000, 8, 0, 0, 0]),
+                in_library(store(0x510, 0x1000, 8, 1, 2)),
+                in_library(ret(0x514, 0x1000)),
+                block(0x25, 1),
+                load(0x30, 0x1000, 8, 2),
+            ]
+        });
+        let found = dead_stores(&[burst(events.collect())], &AllOwn);
+        assert_eq!((found[0].at, found[0].overwritten_by), (at(0x10), at(0x20)));
     }
 }

@@ -48,6 +48,7 @@ mod strides;
 #[cfg(test)]
 mod synthetic;
 mod tally;
+mod unasked_results;
 
 pub use advancing_calls::AdvancingCall;
 pub use allocation_paths::AllocationPath;
@@ -56,7 +57,7 @@ pub use branches::{BranchSite, MIN_EXECUTIONS_IN_ACTIVATION, OneWayBranch};
 pub use cache_geometry::{CacheGeometry, CacheSize};
 pub use call_lengths::{CallLength, SHORT_BYTES};
 pub use call_work::CallWork;
-pub use code_knowledge::{Allocation, ArgumentRegisters, CodeKnowledge};
+pub use code_knowledge::{Allocation, ArgumentRegisters, Asked, CodeKnowledge};
 pub use copied_again::CopiedAgain;
 pub use data_places::{DataSite, MemoryPlace, PlaceShare};
 pub use dead_stores::DeadStore;
@@ -76,3 +77,4 @@ pub use sharing::{SharedLine, SharingAccess};
 pub use silent_stores::SilentStore;
 pub use strides::Stride;
 pub use tally::Seen;
+pub use unasked_results::UnaskedResult;

@@ -28,6 +28,7 @@ use crate::repeated_loops::{self, RepeatedLoop};
 use crate::same_loads::{self, SameLoad};
 use crate::sharing::{self, SharedLine};
 use crate::silent_stores::{self, SilentStore};
+use crate::unasked_results::{self, UnaskedResult};
 use crate::{burst_limits, burst_weights};
 
 /// What the bursts of a run showed, by place. Shares are of what bursts saw; exact counts scale
@@ -64,6 +65,9 @@ pub struct Observations {
     pub operand_values: Vec<OperandValues>,
     /// Calls that repeat earlier ones.
     pub redundant_calls: Vec<RedundantCall>,
+    /// Calls whose result is not always asked for.
+    #[serde(default)]
+    pub unasked_results: Vec<UnaskedResult>,
     /// Loops whose runs repeat earlier ones.
     #[serde(default)]
     pub repeated_loops: Vec<RepeatedLoop>,
@@ -266,11 +270,12 @@ pub fn observe(
         branches: branches::branches(bursts),
         one_way_branches: branches::one_way_branches(bursts),
         shared_lines: sharing::shared_lines(bursts),
-        dead_stores: dead_stores::dead_stores(bursts),
+        dead_stores: dead_stores::dead_stores(bursts, code),
         silent_stores: silent_stores::silent_stores(bursts),
         same_loads: same_loads::same_loads(bursts),
         operand_values: operand_values::operand_values(bursts),
         redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),
+        unasked_results: unasked_results::unasked_results(bursts, code, &kernel),
         repeated_loops: repeated_loops::repeated_loops(bursts, code),
         loops_again: loops_again::loops_again(bursts, code),
         argument_values: argument_values::argument_values(bursts),

@@ -171,7 +171,7 @@ pub(crate) fn results(one: &Open, frame: &Frame) -> Option<u64> {
 }
 
 /// Whether an address is in a call's own stack frame or below.
-fn is_of_frame(frame: &Frame, address: u64) -> bool {
+pub(crate) fn is_of_frame(frame: &Frame, address: u64) -> bool {
     let own = |stack: u64| address <= stack && stack - address <= MAX_FRAME_BYTES;
     frame.stack.is_some_and(own)
 }

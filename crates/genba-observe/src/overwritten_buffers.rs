@@ -12,6 +12,7 @@ use crate::byte_map::ByteMap;
 use crate::call_stack::{CallStack, Frame};
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::FastMap;
+use crate::open_calls::is_of_frame;
 use crate::tally::{Fates, Partners, Seen};
 
 /// A call that fills memory of which some is overwritten unread.
@@ -146,6 +147,10 @@ fn filling(
         .iter()
         .rposition(|frame| code.is_own(frame.call.module))?;
     let user = &frames[first];
+    // What is in frames below the user's own is the library's business.
+    if is_of_frame(user, address) {
+        return None;
+    }
     let given = |frame: &Frame| {
         let [to, second, third, ..] = frame.arguments;
         let length = [second, third]
@@ -218,5 +223,33 @@ mod tests {
             }));
         }
         assert!(overwritten_buffers(&[burst(events)], &AllOwn).is_empty());
+    }
+
+    #[test]
+    fn scratch_memory_in_the_frame_of_a_library_is_its_own_business() {
+        let of = |buffer: u64| {
+            let (print, copy) = (0x500, 0x600);
+            let library = |address| CodePoint { module: 1, address };
+            let mut events = Vec::new();
+            for _ in 0..5 {
+                events.push(store(0x10, 0x7f_0000, 8, 0, 0x15));
+                events.push(call(0x10, library(print), [0x9000, 0, 0, 0, 0, 0]));
+                events.push(in_library(call(
+                    0x510,
+                    library(copy),
+                    [buffer, 0, 128, 0, 0, 0],
+                )));
+                events
+                    .extend((0..16).map(|one| in_library(store(0x610, buffer + 8 * one, 8, 1, 0))));
+                events.push(in_library(ret(0x620, 0)));
+                events.push(in_library(block(0x515, 1)));
+                events.push(in_library(ret(0x530, 0)));
+                events.push(block(0x15, 1));
+            }
+            overwritten_buffers(&[burst(events)], &AllOwn)
+        };
+        // Above the user's frame, and below it.
+        assert_eq!(of(0x7f_1000).len(), 1);
+        assert!(of(0x7e_f000).is_empty());
     }
 }

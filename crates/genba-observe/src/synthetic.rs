@@ -2,7 +2,7 @@
 
 use genba_model::{Burst, BurstEvent, CodePoint, Observed};
 
-use crate::code_knowledge::{Allocation, ArgumentRegisters, CodeKnowledge};
+use crate::code_knowledge::{Allocation, ArgumentRegisters, Asked, CodeKnowledge};
 
 pub(crate) const fn at(address: u64) -> CodePoint {
     CodePoint { module: 0, address }
@@ -86,7 +86,8 @@ pub(crate) fn burst(events: Vec<BurstEvent>) -> Burst {
 }
 
 /// Module 0 is the user's, all others are libraries; functions take rdi alone. A loop has the
-/// addresses 0x100 to 0x1ff, another one those from 0x300 to 0x3ff, with one inside it from 0x340 to 0x37f.
+/// addresses 0x100 to 0x1ff, another one those from 0x300 to 0x3ff, with one inside it from 0x340 to 0x37f. The result of
+/// the call at 0x800 is asked for if the load at 0x806 brings one.
 pub(crate) struct AllOwn;
 
 impl CodeKnowledge for AllOwn {
@@ -117,5 +118,14 @@ impl CodeKnowledge for AllOwn {
 
     fn variable(&self, _: CodePoint) -> Option<u64> {
         None
+    }
+
+    fn asked_if(&self, call: CodePoint) -> Option<Asked> {
+        (call == at(0x800)).then_some(Asked::Value {
+            at: at(0x80a),
+            load: at(0x806),
+            equal: true,
+            constant: 1,
+        })
     }
 }

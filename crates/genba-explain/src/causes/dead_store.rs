@@ -268,23 +268,55 @@ fn residual(dead: f64) -> Estimate {
     }
 }
 
-/// Whether the way to what overwrites always leads through a place: it is in the same function, or in one that this
-/// calls behind it.
+/// Whether the way to what overwrites always leads through a place: it is in the same function, in one that this
+/// calls behind it, or both are called from one function, in this order.
 fn comes_first(sites: &ObservedSites<'_>, place: (usize, usize), killer: CodePoint) -> bool {
-    let Some((other, there)) = sites.site(killer) else {
+    let Some(killer) = sites.site(killer) else {
         return false;
     };
     let function = &sites.input.functions[place.0];
-    if other == place.0 {
-        return leads_through(function, place.1, there);
+    if killer.0 == place.0 {
+        return leads_through(function, place.1, killer.1);
     }
     let calls = function.call_sites.iter().filter(|site| {
-        site.targets
-            .iter()
-            .any(|target| index_of(sites.input, &target.function, &target.module) == Some(other))
+        let mut targets = site.targets.iter();
+        targets.any(|to| index_of(sites.input, &to.function, &to.module) == Some(killer.0))
     });
     let mut calls = calls.peekable();
-    calls.peek().is_some() && calls.all(|site| leads_through(function, place.1, site.at))
+    if calls.peek().is_some() {
+        return calls.all(|site| leads_through(function, place.1, site.at));
+    }
+    let (before, after) = (
+        calls_from_above(sites.input, place),
+        calls_from_above(sites.input, killer),
+    );
+    let common = before.iter().find_map(|&(number, at)| {
+        let then = after.iter().find(|one| one.0 == number)?;
+        Some(leads_through(&sites.input.functions[number], at, then.1))
+    });
+    common.unwrap_or(false)
+}
+
+/// A place, the call of its function that is made nearly each time, the call of that one, and so on.
+fn calls_from_above(input: &AnalysisInput, place: (usize, usize)) -> Vec<(usize, usize)> {
+    let mut found = vec![place];
+    while let Some(&(number, _)) = found.last() {
+        let function = &input.functions[number];
+        let calls = function.calls.unwrap_or(0) as f64;
+        let usual = (function.callers.first())
+            .filter(|caller| caller.own && caller.count as f64 >= MIN_OVERWRITTEN * calls);
+        let above = usual.and_then(|caller| {
+            let number = index_of(input, &caller.function, &caller.module)?;
+            let code = &input.functions[number].code;
+            let at = code.iter().position(|one| one.address == caller.address)?;
+            Some((number, at))
+        });
+        match above {
+            Some(above) if !found.iter().any(|one| one.0 == above.0) => found.push(above),
+            _ => break,
+        }
+    }
+    found
 }
 
 /// Whether each executed way from the function's entry to `then` leads through `first`.

@@ -4,7 +4,7 @@
 //! next round unread; some are read, so that they are wanted now and then. For stores of the user's own
 //! there is a test behind them, or behind the loop that makes nothing but these results, whose outcome comes
 //! as often as they are discarded; a library function that writes text for its caller needs none, since
-//! its caller does not read it.
+//! its caller does not read it. Or a call changes nothing, and its result is read on one way of a test only.
 //!
 //! **Confirmation.** The test before the work.
 //!
@@ -19,6 +19,7 @@ use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::{entries, is_harmless};
+use crate::causes::unasked_results;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     DISCARDED_WORK_SAVED, MAX_DISCARDED, MIN_DISCARDED, MIN_SHARE_OF_REPEATED_WORK,
@@ -42,6 +43,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     };
     let buffers = sites.observed.overwritten_buffers.iter();
     let mut found: Vec<Candidate> = buffers.filter_map(|one| text(&sites, one)).collect();
+    found.extend(unasked_results::candidates(&sites));
     for number in 0..input.functions.len() {
         found.extend(results(&sites, number));
         found.extend(of_callees(&sites, number));

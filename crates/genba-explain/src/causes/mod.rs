@@ -43,5 +43,6 @@ pub(crate) mod store_forward_stall;
 pub(crate) mod strided_access;
 pub(crate) mod tiny_callee_not_inlined;
 pub(crate) mod tls_lookup;
+mod unasked_results;
 pub(crate) mod unoptimised_build;
 pub(crate) mod unpredictable_branch;

@@ -234,3 +234,7 @@ pub(crate) const AROUND_CALL_SAVED: SavedFractions = (0.5, 0.0, 1.0);
 /// Fraction of the other work before a discarding test that goes. Chosen: what the discarded results are made
 /// of is not all seen, and what the test needs stays.
 pub(crate) const WORK_BEFORE_TEST_SAVED: SavedFractions = (0.5, 0.0, 0.95);
+
+/// Fraction of the work of calls whose result nobody asks for that goes when the test comes first. Chosen: all but what
+/// the test costs.
+pub(crate) const UNASKED_WORK_SAVED: SavedFractions = (0.95, 0.7, 1.0);

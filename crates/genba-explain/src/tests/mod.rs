@@ -27,4 +27,5 @@ mod runtime;
 mod shifted_bits;
 mod simulated_events;
 pub(crate) mod synthetic;
+mod unasked_results;
 mod usual_cases;

@@ -250,6 +250,19 @@ pub enum ObservedFact {
         /// Bursts.
         bursts: u32,
     },
+    /// Calls that change nothing, and whose result only one way of a test behind them reads.
+    UnaskedResults {
+        /// The function, if it is always the same.
+        function: Option<String>,
+        /// Calls from here.
+        calls: u64,
+        /// Share of them whose result nobody reads.
+        share: Estimate,
+        /// Share of all instructions that are executed in those, with what they call.
+        work: Estimate,
+        /// Bursts.
+        bursts: u32,
+    },
     /// The test that discards them.
     DiscardingTest {
         /// Executions.

@@ -40,6 +40,17 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 ConversionKind::Account => {
                     format!("finding a name that was looked up before takes {cycles}")
                 }
+                ConversionKind::Stream => {
+                    format!(
+                        "writing the same values and text into a string directly takes {cycles}"
+                    )
+                }
+                ConversionKind::Encoding => {
+                    format!("converting a short text directly takes {cycles}")
+                }
+                ConversionKind::AddressText => {
+                    format!("writing or reading the numbers directly takes {cycles}")
+                }
                 ConversionKind::CompilePattern => {
                     format!("finding a pattern that was compiled before takes {cycles}")
                 }

@@ -254,6 +254,22 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*executions),
             range(share)
         ),
+        ObservedFact::UnaskedResults {
+            function,
+            calls,
+            share,
+            work,
+            bursts,
+        } => {
+            let of = (function.as_ref()).map_or(String::new(), |name| format!(" of `{name}`"));
+            format!(
+                "{} calls{of} from here change nothing; nobody reads the result of {}, in which \
+                 {} of all instructions are executed ({bursts} bursts)",
+                count(*calls),
+                range(share),
+                range(work)
+            )
+        }
         ObservedFact::DiscardingTest {
             executions,
             share,

@@ -372,6 +372,13 @@ fn facts_about_what_bursts_recorded() {
             share,
             bursts: 30,
         },
+        ObservedFact::UnaskedResults {
+            function: Some(s("measure")),
+            calls: 1_000_000,
+            share,
+            work: share,
+            bursts: 30,
+        },
         ObservedFact::DiscardingTest {
             executions: 1_000_000,
             share: 0.95,

@@ -1,0 +1,387 @@
+//! Whether the result of a call is always asked for, or only if something else says so.
+
+use crate::dataflow::{DataFlow, Location, Locations, STACK_POINTER, Shortcut};
+use crate::flow::{BlockId, ControlFlow};
+use crate::instruction::{Flow, Instruction};
+
+/// What decides whether anybody asks for the result of a call. Indices are of instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedIf {
+    /// A branch: behind one of its ways nobody reads the result.
+    Branch {
+        /// The branch.
+        at: usize,
+        /// Whether the result is dropped where it is taken; else where it is not.
+        dropped_if_taken: bool,
+    },
+    /// A conditional move, by how a loaded value compares with a constant.
+    Value {
+        /// The conditional move.
+        at: usize,
+        /// The load.
+        load: usize,
+        /// When the result is asked for.
+        asked: Comparison,
+    },
+}
+
+/// A comparison of a value with a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Whether it must be equal; else it must not.
+    pub equal: bool,
+    /// To this.
+    pub constant: u64,
+}
+
+/// Registers in which functions return results, by the System V calling convention: rax and rdx, or xmm0 and xmm1;
+/// the first alone is what a caller may ask of its callee in turn.
+const RESULTS: [[Locations; 2]; 2] = [[1, 1 << 2], [1 << 16, 1 << 17]];
+
+/// Registers in which functions take arguments, but for those of results: rcx, rsi, rdi, r8, r9.
+const ARGUMENTS: Locations = 0b11_1100_0010;
+
+/// rax, rcx, rdx, rsi, rdi, r8 to r11, and all vector and mask registers.
+const CHANGED_BY_CALLS: Locations = 0b1111_1100_0111 | ((1 << 40) - 1) << 16;
+
+/// Carry to overflow.
+const FLAGS: Locations = 0b11_1111 << 64;
+
+/// Blocks that are followed to see whether a result is read.
+const MAX_BLOCKS: usize = 64;
+
+/// Where a result is: registers, and places in the frame, by their distance from the stack pointer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Held {
+    registers: Locations,
+    slots: Vec<i64>,
+}
+
+/// What an instruction does with a result.
+#[derive(PartialEq, Eq)]
+enum Step {
+    /// Nothing, or it makes something of it that is as good as the result.
+    Holds,
+    /// Something that others may see.
+    Asks,
+}
+
+impl Held {
+    fn is_empty(&self) -> bool {
+        self.registers == 0 && self.slots.is_empty()
+    }
+
+    /// Whether an instruction reads it.
+    fn is_read(&self, data: &DataFlow) -> bool {
+        data.reads() & self.registers != 0 && data.shortcut != Shortcut::Constant
+            || slots(data).any(|(slot, reads)| reads && self.slots.contains(&slot))
+    }
+
+    /// The result behind an instruction before which it is here.
+    fn step(&mut self, code: &Instruction, data: &DataFlow) -> Step {
+        if matches!(code.flow, Flow::Call(_) | Flow::IndirectCall) {
+            let asks = (self.registers & ARGUMENTS) | (data.reads() & self.registers);
+            self.registers &= !CHANGED_BY_CALLS;
+            return if asks == 0 { Step::Holds } else { Step::Asks };
+        }
+        let reads = self.is_read(data);
+        let address = data.address_reads & self.registers != 0;
+        let kept = slots(data)
+            .filter(|one| !one.1)
+            .map(|one| one.0)
+            .collect::<Vec<_>>();
+        if reads && (address || data.opaque.is_some() || data.stores() && kept.is_empty()) {
+            return Step::Asks;
+        }
+        self.slots.retain(|slot| !kept.contains(slot));
+        if reads {
+            self.slots.extend(kept);
+            self.registers |= data.writes;
+        } else {
+            self.registers &= !data.writes;
+        }
+        Step::Holds
+    }
+}
+
+/// Places of the frame that an instruction accesses, and whether it reads them.
+fn slots(data: &DataFlow) -> impl Iterator<Item = (i64, bool)> + '_ {
+    let frame = |one: &&crate::MemoryAccess| {
+        one.base == Some(STACK_POINTER) && one.index.is_none() && !one.stack
+    };
+    let accesses = data.memory.iter().filter(frame);
+    accesses.map(|one| (one.displacement, one.reads))
+}
+
+/// The code of one function. `data` is of the same instructions as `code`.
+#[derive(Clone, Copy)]
+struct Function<'a> {
+    code: &'a [Instruction],
+    data: &'a [DataFlow],
+    flow: &'a ControlFlow,
+    /// Registers whose content the function's own caller may ask for.
+    returned: Locations,
+}
+
+/// What decides whether the result of the call at this index is asked for; `None` where it always is, may be, or
+/// never is. `data` is of the same instructions as `code`.
+#[must_use]
+pub fn asked_if(
+    code: &[Instruction],
+    data: &[DataFlow],
+    flow: &ControlFlow,
+    call: usize,
+) -> Option<AskedIf> {
+    if code.len() != data.len() {
+        return None;
+    }
+    let block = flow.block_of(call)?;
+    let of = |returned| Function {
+        code,
+        data,
+        flow,
+        returned,
+    };
+    let held = |[first, further]: [Locations; 2]| Held {
+        registers: first | further,
+        slots: Vec::new(),
+    };
+    let [general, vector] = RESULTS;
+    // What nobody reads in registers of the other kind is no result.
+    [(general, vector), (vector, general)]
+        .into_iter()
+        .find_map(|(kind, other)| {
+            let found = of(kind[0]).asked_if(block, call, held(kind))?;
+            let no_result = of(0).is_read_from((block, call + 1), held(other)) == Some(false);
+            no_result.then_some(found)
+        })
+}
+
+impl Function<'_> {
+    fn asked_if(&self, block: BlockId, call: usize, mut held: Held) -> Option<AskedIf> {
+        let end = self.flow.blocks()[block as usize].instructions.end as usize;
+        for at in call + 1..end {
+            let (code, data) = (&self.code[at], &self.data[at]);
+            if let Flow::CondJump(_) = code.flow {
+                let tests_result = data.reads() & held.registers != 0;
+                return (!tests_result)
+                    .then(|| self.branch((block, at), &held))
+                    .flatten();
+            }
+            if code.mnemonic.starts_with("cmov") && held.is_read(data) {
+                let found = self.conditional_move((call, at), &held)?;
+                held.registers &= !data.writes;
+                let later = self.is_read_from((block, at + 1), held);
+                return (later == Some(false)).then_some(found);
+            }
+            if held.step(code, data) == Step::Asks || held.is_empty() {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn branch(&self, (block, at): (BlockId, usize), held: &Held) -> Option<AskedIf> {
+        let Self { code, flow, .. } = *self;
+        let Flow::CondJump(target) = code[at].flow else {
+            return None;
+        };
+        let ways = &flow.blocks()[block as usize].successors;
+        let [first, second] = ways[..] else {
+            return None;
+        };
+        let head = |block: BlockId| flow.blocks()[block as usize].instructions.start as usize;
+        let (taken, other) = match code[head(first)].address == target {
+            true => (first, second),
+            false => (second, first),
+        };
+        let asked = [taken, other].map(|way| self.is_read_from((way, head(way)), held.clone()));
+        match asked {
+            [Some(false), Some(true)] => Some(AskedIf::Branch {
+                at,
+                dropped_if_taken: true,
+            }),
+            [Some(true), Some(false)] => Some(AskedIf::Branch {
+                at,
+                dropped_if_taken: false,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether a result is read from an instruction of a block on; `None` where that is not known.
+    fn is_read_from(&self, (start, first): (BlockId, usize), held: Held) -> Option<bool> {
+        let Self {
+            code, data, flow, ..
+        } = *self;
+        let mut done: Vec<(BlockId, Held)> = Vec::new();
+        let mut rounds = 0;
+        let mut work = vec![(start, first, held)];
+        while let Some((block, from, mut held)) = work.pop() {
+            let known = |one: &(BlockId, Held)| {
+                one.0 == block
+                    && held.registers & !one.1.registers == 0
+                    && held.slots.iter().all(|slot| one.1.slots.contains(slot))
+            };
+            if done.iter().any(known) {
+                continue;
+            }
+            // A block that is entered in the middle is met again from its start.
+            let range = flow.blocks()[block as usize].instructions.clone();
+            if from == range.start as usize {
+                done.push((block, held.clone()));
+            }
+            rounds += 1;
+            if rounds > MAX_BLOCKS {
+                return None;
+            }
+            for at in from..range.end as usize {
+                match code[at].flow {
+                    // The caller may ask for what is in the result registers.
+                    Flow::Return if held.registers & self.returned != 0 => return Some(true),
+                    Flow::IndirectJump | Flow::Invalid => return None,
+                    _ => {}
+                }
+                if held.is_read(&data[at]) || held.step(&code[at], &data[at]) == Step::Asks {
+                    return Some(true);
+                }
+            }
+            if !held.is_empty() {
+                let next = flow.blocks()[block as usize].successors.iter();
+                let start =
+                    |next: BlockId| flow.blocks()[next as usize].instructions.start as usize;
+                work.extend(next.map(|&next| (next, start(next), held.clone())));
+            }
+        }
+        Some(false)
+    }
+
+    fn conditional_move(&self, (call, at): (usize, usize), held: &Held) -> Option<AskedIf> {
+        let Self { code, data, .. } = *self;
+        let one = &data[at];
+        let to = one.writes & !FLAGS;
+        let sources = one.data_reads & !FLAGS & !to;
+        if to.count_ones() != 1 || one.data_reads & FLAGS & held.registers != 0 {
+            return None;
+        }
+        let moved = match code[at].mnemonic {
+            "cmove" | "cmovz" => true,
+            "cmovne" | "cmovnz" => false,
+            _ => return None,
+        };
+        let from_result = match (sources & held.registers != 0, to & held.registers != 0) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => return None,
+        };
+        let test = (0..at)
+            .rev()
+            .find(|&before| data[before].writes & FLAGS != 0)?;
+        let (load, constant) = self.compared((call, test))?;
+        Some(AskedIf::Value {
+            at,
+            load,
+            asked: Comparison {
+                equal: moved == from_result,
+                constant,
+            },
+        })
+    }
+
+    /// The load of the value that a comparison compares with a constant, and the constant; behind the call only.
+    fn compared(&self, (call, test): (usize, usize)) -> Option<(usize, u64)> {
+        let Self { code, data, .. } = *self;
+        if test <= call {
+            return None;
+        }
+        let operands = data[test].data_reads;
+        let constant = match code[test].mnemonic {
+            "test" if operands.count_ones() == 1 && data[test].form.matches(" r").count() == 2 => 0,
+            "cmp" if data[test].form.ends_with(", i") => {
+                let text = code[test].text.rsplit(',').next()?.trim();
+                number(text)?
+            }
+            _ => return None,
+        };
+        if data[test].loads() {
+            return Some((test, constant));
+        }
+        let register = operands.trailing_zeros() as Location;
+        let made = (call + 1..test)
+            .rev()
+            .find(|&at| data[at].writes >> register & 1 == 1)?;
+        let plain = code[made].mnemonic == "mov" || code[made].mnemonic == "movzx";
+        (plain && data[made].loads()).then_some((made, constant))
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::Architecture;
+
+    use crate::{Disassembler, Syntax, data_flow};
+
+    /// Of the first call in `bytes`.
+    fn of(bytes: &[u8]) -> Option<AskedIf> {
+        let code = Disassembler::x86_64(Syntax::Intel).disassemble(bytes, 0x1000, &|_| None);
+        let data = data_flow(Architecture::X86_64, bytes, 0x1000).expect("x86-64");
+        let call = code
+            .iter()
+            .position(|one| matches!(one.flow, Flow::IndirectCall));
+        asked_if(
+            &code,
+            &data,
+            &ControlFlow::build(&code),
+            call.expect("a call"),
+        )
+    }
+
+    #[test]
+    fn moved_if_a_value_loaded_behind_the_call_is_zero() {
+        // call [rax+0x10]; mov edx, [r15+0xc]; sar rax, 0x20; test edx, edx; cmove edx, eax; xor eax, eax; ret
+        let bytes = [
+            0xff, 0x50, 0x10, 0x41, 0x8b, 0x57, 0x0c, 0x48, 0xc1, 0xf8, 0x20, 0x85, 0xd2, 0x0f,
+            0x44, 0xd0, 0x31, 0xc0, 0xc3,
+        ];
+        let asked = Comparison {
+            equal: true,
+            constant: 0,
+        };
+        let (at, load) = (4, 1);
+        assert_eq!(of(&bytes), Some(AskedIf::Value { at, load, asked }));
+        // Its caller gets it in any case: without the xor.
+        let mut bytes = bytes.to_vec();
+        bytes.drain(16..18);
+        assert_eq!(of(&bytes), None);
+    }
+
+    #[test]
+    fn result_read_behind_one_way_of_a_branch_only() {
+        // call [rax+0x10]; mov rbx, rax; cmp dword ptr [r15], 5; je +3; mov [rdi], rbx; xor eax, eax; xor ebx, ebx; ret
+        let bytes = [
+            0xff, 0x50, 0x10, 0x48, 0x89, 0xc3, 0x41, 0x83, 0x3f, 0x05, 0x74, 0x03, 0x48, 0x89,
+            0x1f, 0x31, 0xc0, 0x31, 0xdb, 0xc3,
+        ];
+        let dropped = AskedIf::Branch {
+            at: 3,
+            dropped_if_taken: true,
+        };
+        assert_eq!(of(&bytes), Some(dropped));
+        // The branch is on the result: cmp eax, 5 (and two nops).
+        let mut on_result = bytes;
+        on_result[6..10].copy_from_slice(&[0x83, 0xf8, 0x05, 0x90]);
+        assert_eq!(of(&on_result), None);
+        // It is stored before.
+        let mut stored = bytes;
+        stored[3..6].copy_from_slice(&[0x48, 0x89, 0x07]);
+        assert_eq!(of(&stored), None);
+    }
+}
