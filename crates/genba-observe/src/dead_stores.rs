@@ -2,16 +2,18 @@
 //!
 //! Source: M. Chabbi and J. Mellor-Crummey, "DeadSpy: a tool to pinpoint program inefficiencies",
 //! CGO 2012. What a burst leaves unread at its end, or a system call may have read, is unknown: it
-//! widens the interval. Read-modify-write instructions read first. Another thread's read is not seen: of
+//! widens the interval, as far as bursts that begin later do not show that what lies there is hardly read
+//! ([`read_first`]). Read-modify-write instructions read first. Another thread's read is not seen: of
 //! programs with several threads the share is an upper bound.
 
-use genba_model::{Burst, CodePoint, Observed};
+use genba_model::{Burst, CodePoint, Estimate, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::byte_map::ByteMap;
 use crate::call_stack::CallStack;
 use crate::code_knowledge::CodeKnowledge;
-use crate::fast_hash::FastMap;
+use crate::fast_hash::{FastMap, FastSet};
+use crate::first_accesses::{Region, joined, read_first, region_of};
 use crate::tally::{Fates, Partners, Seen};
 
 /// A store instruction of whose executions some were dead.
@@ -32,6 +34,7 @@ pub struct DeadStore {
 
 struct Pending {
     at: CodePoint,
+    address: u64,
     size: u16,
     /// Bytes that are neither overwritten nor read.
     left: u16,
@@ -45,6 +48,8 @@ pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Dea
         pending: Vec::new(),
         fates: Fates::new(),
         killers: FastMap::default(),
+        unknown: FastMap::default(),
+        for_kernel: FastSet::default(),
     };
     for burst in bursts {
         let mut stack = CallStack::default();
@@ -65,17 +70,22 @@ pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Dea
                     found.write((event.at, by.map_or(event.at, |by| by.0)), address, size);
                 }
                 // The kernel may read anything.
-                Observed::SystemCall { .. } => found.forget(),
+                Observed::SystemCall { .. } => found.forget(burst.pid, true),
                 _ => {}
             }
         }
-        found.forget();
+        found.forget(burst.pid, false);
         found.fates.end_of_burst(burst.weight);
     }
+    let fates_read = found.read_later(bursts);
     let killers = &found.killers;
     (found.fates.shares().into_iter())
         .filter_map(|(at, seen, unknown)| {
             let (killer, size) = killers.get(&at)?;
+            let seen = match fates_read.get(&at) {
+                Some(&read) => with_later_reads(seen, unknown, read),
+                None => seen,
+            };
             Some(DeadStore {
                 at,
                 seen,
@@ -93,14 +103,79 @@ struct Found {
     pending: Vec<Pending>,
     fates: Fates<CodePoint>,
     killers: FastMap<CodePoint, (Partners, u16)>,
+    /// Stores whose fate is unknown: how many, and where they went to, by process.
+    unknown: FastMap<(CodePoint, i32), (u64, Region)>,
+    /// Stores whose fate is unknown since the kernel may have read them.
+    for_kernel: FastSet<CodePoint>,
+}
+
+/// Stores of unknown fate whose memory is followed into other bursts, those with most of them.
+const MAX_FOLLOWED: usize = 64;
+
+/// Bytes of first accesses, and bursts with any, from which on they say what becomes of a store.
+const MIN_FIRST_BYTES: u64 = 256;
+const MIN_FIRST_BURSTS: u32 = 5;
+
+/// The interval of a share of dead stores when those of unknown fate are read as often as bursts that began later
+/// read what lay there.
+fn with_later_reads(mut seen: Seen, unknown: f64, read: Estimate) -> Seen {
+    seen.share.low = (seen.share.low)
+        .max((1.0 - unknown) * seen.share.value + unknown * (1.0 - read.high))
+        .min(seen.share.value);
+    seen
 }
 
 impl Found {
-    fn forget(&mut self) {
+    fn forget(&mut self, pid: i32, kernel: bool) {
         self.bytes.clear();
         for one in self.pending.drain(..).filter(|one| !one.live) {
             self.fates.unknown(one.at);
+            let end = one.address.saturating_add(u64::from(one.size));
+            let new = Region {
+                pid,
+                begin: one.address,
+                end,
+            };
+            let (times, region) = self.unknown.entry((one.at, pid)).or_insert((0, new));
+            // What the kernel may have read, no later burst tells.
+            if kernel {
+                self.for_kernel.insert(one.at);
+            }
+            *times += 1;
+            region.begin = region.begin.min(one.address);
+            region.end = region.end.max(end);
         }
+    }
+
+    /// For stores whose fate is often unknown: the share of what lies where they store that bursts read before it is
+    /// overwritten.
+    fn read_later(&self, bursts: &[Burst]) -> FastMap<CodePoint, Estimate> {
+        let mut most: Vec<(&(CodePoint, i32), &(u64, Region))> = (self.unknown.iter())
+            .filter(|(key, _)| {
+                self.killers.contains_key(&key.0) && !self.for_kernel.contains(&key.0)
+            })
+            .collect();
+        most.sort_by_key(|(key, (times, _))| (std::cmp::Reverse(*times), **key));
+        most.truncate(MAX_FOLLOWED);
+        let regions = joined(most.iter().map(|one| one.1.1).collect());
+        let reads = read_first(bursts, &regions);
+        let mut found: FastMap<CodePoint, Option<Estimate>> = FastMap::default();
+        for ((at, pid), (_, region)) in most {
+            let seen = region_of(&regions, *pid, region.begin).and_then(|index| reads[index]);
+            let enough =
+                |seen: &Seen| seen.executions >= MIN_FIRST_BYTES && seen.bursts >= MIN_FIRST_BURSTS;
+            let share = seen.filter(enough).map(|seen| seen.share);
+            // Of several processes the one that reads most.
+            let known = found.entry(*at).or_insert(share);
+            *known = match (*known, share) {
+                (Some(one), Some(other)) if one.high >= other.high => Some(one),
+                (Some(_), Some(other)) => Some(other),
+                _ => None,
+            };
+        }
+        (found.into_iter())
+            .filter_map(|(at, share)| Some((at, share?)))
+            .collect()
     }
 
     fn read(&mut self, address: u64, size: u16) {
@@ -130,9 +205,11 @@ impl Found {
             pending,
             fates,
             killers,
+            ..
         } = self;
         pending.push(Pending {
             at,
+            address,
             size,
             left: size,
             live: false,
@@ -226,6 +303,10 @@ mod tests {
             .map(|_| {
                 let mut events: Vec<_> = (0..50).flat_map(|_| pair(0x1000)).collect();
                 events.extend((0..150).map(|one| store(0x10, 0x8000 + 8 * one, 8, 0, 1)));
+                events.push(BurstEvent {
+                    at: at(0x50),
+                    what: Observed::SystemCall { number: 1 },
+                });
                 burst(events)
             })
             .collect();
@@ -272,5 +353,39 @@ mod tests {
         });
         let found = dead_stores(&[burst(events.collect())], &AllOwn);
         assert_eq!((found[0].at, found[0].overwritten_by), (at(0x10), at(0x20)));
+    }
+
+    /// A fill and what overwrites it, of which bursts see only a part; the next ones begin where a frame is half filled.
+    fn frames(first_read: bool) -> Vec<DeadStore> {
+        let bursts: Vec<_> = (0..20)
+            .map(|_| {
+                let line = |code: u64, from: u64, to: u64| {
+                    (from..to).map(move |one| store(code, 0x8000 + 8 * one, 8, 0, 1))
+                };
+                let mut events: Vec<_> = match first_read {
+                    true => (0..100)
+                        .map(|one| load(0x40, 0x8000 + 8 * one, 8, 1))
+                        .collect(),
+                    false => Vec::new(),
+                };
+                events.extend(line(0x20, 50, 100));
+                events.extend(line(0x10, 0, 100));
+                events.extend(line(0x20, 0, 30));
+                burst(events)
+            })
+            .collect();
+        let mut found = dead_stores(&bursts, &AllOwn);
+        found.retain(|one| one.at == at(0x10));
+        found
+    }
+
+    #[test]
+    fn fate_behind_the_end_of_a_burst_follows_from_what_others_begin_with() {
+        let found = frames(false);
+        assert!((found[0].unknown - 0.7).abs() < 1e-9);
+        assert!(found[0].seen.share.low > 0.75, "{:?}", found[0].seen);
+        // What lies there is read.
+        let found = frames(true);
+        assert!(found[0].seen.share.low < 0.7, "{:?}", found[0].seen);
     }
 }

@@ -24,6 +24,7 @@ mod copy_runs;
 mod data_places;
 mod dead_stores;
 mod fast_hash;
+mod first_accesses;
 mod last_calls;
 mod line_use;
 mod load_levels;

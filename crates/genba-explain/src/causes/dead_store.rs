@@ -22,6 +22,7 @@ use genba_model::{Cause, CodePoint, Estimate, Fix, MIN_GAIN, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
+use crate::causes::loop_invariant_call::entries;
 use crate::constants::counts::{EVICTING_CLEAR_BYTES, SELDOM_EXECUTIONS};
 use crate::constants::gains::{MAX_RESIDUAL, REST_SAVED_WITHOUT_EVICTION};
 use crate::constants::observations::{
@@ -187,6 +188,11 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
     // A loop that does nothing but fill goes as a whole.
     let fills = group.around.filter(|_| !group.in_place);
     let whole = fills.filter(|&index| only_stores(function, index, &site));
+    // What a constructor of a library stores is not the user's to leave out; a fill is.
+    let of_library = |at: usize| function.of_library.get(at) == Some(&true);
+    if whole.is_none() && site.iter().all(|&at| of_library(at)) {
+        return None;
+    }
     let affected = match whole {
         Some(index) => function.loop_instructions(index),
         None => site.clone(),
@@ -222,6 +228,16 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
         all.low = all.low.max(1.0 - most).min(MAX_RESIDUAL);
         all.value = all.value.max(all.low);
         all.high = all.high.max(all.value);
+    }
+    let bytes: f64 = (list.iter())
+        .map(|(at, one)| f64::from(one.size) * function.counts[*at] as f64)
+        .sum();
+    let runs = whole.and_then(|index| entries(function, index));
+    if runs.is_some_and(|runs| bytes / runs as f64 >= EVICTING_CLEAR_BYTES) {
+        found.saves(&[
+            SavedTime::of(share, DEAD_STORES_SAVED),
+            SavedTime::of(1.0 - share, REST_SAVED_WITHOUT_EVICTION),
+        ]);
     }
     let executions = list.iter().map(|one| function.counts[one.0]).sum();
     found.executions = Some(executions);
