@@ -6,7 +6,8 @@
 //! `sscanf`, `localtime`, `strftime`, `getpwuid`, `regcomp` …), at least a thousand times, and the
 //! calls with all that they call take a good part of the time. What `printf` converts is read from
 //! its constant format; formats of strings only, and formats that are not constant, are not
-//! reported. Matching is not converting: `regexec` is not in the table.
+//! reported. Matching is not converting: `regexec` is not in the table. Streams of C++ and formatting by
+//! Rust's `core::fmt` are many functions: those that one line calls count together.
 //!
 //! **Confirmation.** The direct conversion in its place.
 //!
@@ -86,7 +87,7 @@ fn candidate(
     if call.calls < MIN_CALLS_HABITUAL as f64 || share < MIN_SHARE_OF_CONVERSION {
         return None;
     }
-    let (kind, direct) = direct_cost(conversion.kind, user.format.as_deref())?;
+    let (kind, direct) = direct_cost(conversion.kind, user)?;
     let each = share * all / call.calls;
     let residual_fraction = direct.scaled(1.0 / each);
     if residual_fraction.value > MAX_CONVERSION_RESIDUAL {
@@ -138,7 +139,23 @@ fn candidate(
 
 /// What is converted, and the cycles of doing it directly; `None` where nothing is converted, or
 /// nobody can say what.
-fn direct_cost(kind: ConversionKind, format: Option<&str>) -> Option<(ConversionKind, Estimate)> {
+fn direct_cost(kind: ConversionKind, user: &ConversionUser) -> Option<(ConversionKind, Estimate)> {
+    let format = user.format.as_deref();
+    if kind == ConversionKind::Stream {
+        let item = [
+            direct_conversion(ConversionKind::FormatInteger),
+            direct_text_copy(),
+        ];
+        let text = direct_conversion(kind);
+        let sum =
+            |of: fn(&Estimate) -> f64| of(&text) + user.items * item.iter().map(of).sum::<f64>();
+        let cycles = Estimate {
+            value: sum(|cost| cost.value),
+            low: sum(|cost| cost.low),
+            high: sum(|cost| cost.high),
+        };
+        return Some((kind, cycles));
+    }
     if kind == ConversionKind::Scan {
         let items = format.map_or(1, |format| format.matches('%').count().max(1));
         return Some((kind, direct_conversion(kind).scaled(items as f64)));

@@ -309,7 +309,8 @@ pub(crate) const MAX_CONVERSION_RESIDUAL: f64 = 0.6;
 /// Core cycles of one direct conversion. Floating-point to text: 25 to 40 ns for the shortest form
 /// (U. Adams, PLDI 2018), a third of that by scaling to an integer; text to floating-point: 10 to
 /// 20 ns (D. Lemire, 2021). The others chosen: digits by a table, a result that is kept and compared
-/// with the key, a table of names.
+/// with the key, a table of names; of streams the text that is made, without what is put into it; a short
+/// text byte by byte through a table of characters; four numbers and their dots.
 pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
     let [value, low, high] = match kind {
         ConversionKind::FormatFloat => [100.0, 30.0, 250.0],
@@ -320,6 +321,9 @@ pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
         ConversionKind::TimeText => [80.0, 20.0, 300.0],
         ConversionKind::Account => [40.0, 5.0, 200.0],
         ConversionKind::CompilePattern => [40.0, 5.0, 500.0],
+        ConversionKind::Stream => [40.0, 10.0, 150.0],
+        ConversionKind::Encoding => [60.0, 15.0, 300.0],
+        ConversionKind::AddressText => [30.0, 12.0, 90.0],
     };
     Estimate { value, low, high }
 }

@@ -4,7 +4,7 @@
 //! A library function passes the calls that it makes on to its own callers in proportion to their
 //! calls of it (as gprof does: S. Graham, P. Kessler, M. McKusick, SIGPLAN 1982).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use genba_model::CodePoint;
 use genba_profile::reader::ModuleId;
@@ -138,8 +138,28 @@ impl<'a> CallPaths<'a> {
         self.callers(entries, Follow::OwnCode)
     }
 
+    /// The same of one function, but for calls that come through some others; with all its calls.
+    pub(crate) fn users_but_through(
+        &mut self,
+        entry: u32,
+        others: &HashSet<u32>,
+    ) -> (f64, Vec<UserCall>) {
+        let all = self.all.get(&entry).copied().unwrap_or(0.0);
+        let (_, users) = self.followed(&[entry], others, Follow::OwnCode);
+        (self.joined.scaled(all as u64) as f64, users)
+    }
+
     /// The same, through some functions of the user's own.
     pub(crate) fn callers(&mut self, entries: &[u32], follow: Follow) -> (f64, Vec<UserCall>) {
+        self.followed(entries, &HashSet::new(), follow)
+    }
+
+    fn followed(
+        &mut self,
+        entries: &[u32],
+        without: &HashSet<u32>,
+        follow: Follow,
+    ) -> (f64, Vec<UserCall>) {
         let mut waiting: HashMap<u32, Waiting> = entries
             .iter()
             .map(|&id| {
@@ -163,7 +183,9 @@ impl<'a> CallPaths<'a> {
                     let calls = here.calls * site.count as f64 / all;
                     // One entry that calls another of its own service (`calloc` and `malloc`) is
                     // one call.
-                    if depth == 0 && entries.contains(&site.caller) {
+                    if without.contains(&site.caller)
+                        || depth == 0 && entries.contains(&site.caller)
+                    {
                         total -= calls;
                         continue;
                     }

@@ -51,23 +51,82 @@ pub fn routine(name: &str) -> Option<Routine> {
         "snprintf" | "asprintf" | "fprintf_chk" => formatted(RDX),
         "sprintf_chk" => formatted(RCX),
         "snprintf_chk" => formatted(R8),
+        "vprintf" => formatted(RDI),
+        "vfprintf" | "vdprintf" | "vsprintf" => formatted(RSI),
+        "vsnprintf" | "vasprintf" => formatted(RDX),
         "sscanf" | "fscanf" => Routine {
             kind: ConversionKind::Scan,
             format: Some(RSI),
         },
-        "strtod" | "strtof" | "strtold" => plainly(ConversionKind::ParseFloat),
-        "localtime" | "localtime_r" | "localtime64_r" | "localtime64" | "mktime" | "mktime64"
-        | "timelocal" => plainly(ConversionKind::LocalTime),
-        "strftime" | "strptime" | "ctime" | "ctime_r" | "asctime" | "asctime_r" => {
-            plainly(ConversionKind::TimeText)
+        "strtod" | "strtof" | "strtold" | "strtod_l" | "strtof_l" | "strtold_l" => {
+            plainly(ConversionKind::ParseFloat)
         }
+        "ecvt" | "ecvt_r" | "fcvt" | "fcvt_r" | "gcvt" => plainly(ConversionKind::FormatFloat),
+        "gmtime" | "gmtime_r" | "timegm" | "localtime" | "localtime_r" | "localtime64_r"
+        | "localtime64" | "mktime" | "mktime64" | "timelocal" => plainly(ConversionKind::LocalTime),
+        "strftime_l" | "strptime_l" | "wcsftime" | "strftime" | "strptime" | "ctime"
+        | "ctime_r" | "asctime" | "asctime_r" => plainly(ConversionKind::TimeText),
         "getpwuid" | "getpwuid_r" | "getpwnam" | "getpwnam_r" | "getgrgid" | "getgrgid_r"
         | "getgrnam" | "getgrnam_r" => plainly(ConversionKind::Account),
-        "regcomp" => plainly(ConversionKind::CompilePattern),
+        "regcomp" | "pcre_compile" | "pcre2_compile_8" => plainly(ConversionKind::CompilePattern),
+        "iconv" | "iconv_open" | "iconv_close" | "mbstowcs" | "mbsrtowcs" | "wcstombs"
+        | "wcsrtombs" | "mbrtowc" | "wcrtomb" | "mbtowc" | "wctomb" => {
+            plainly(ConversionKind::Encoding)
+        }
+        "inet_ntop" | "inet_ntoa" | "inet_pton" | "inet_aton" | "inet_addr" => {
+            plainly(ConversionKind::AddressText)
+        }
+        other if other.contains("std::__detail::_Compiler<") && other.contains("::_Compiler") => {
+            plainly(ConversionKind::CompilePattern)
+        }
         other if is_stream_float(other) => plainly(ConversionKind::FormatFloat),
         other if is_rust_float(other) => plainly(ConversionKind::FormatFloat),
         _ => return None,
     })
+}
+
+/// What a function does in a library's general formatting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Formatting {
+    /// It puts a value in, or takes one out.
+    Item,
+    /// It makes or ends a stream or a text.
+    Around,
+}
+
+/// Functions of C++'s streams and of Rust's `core::fmt`, but for those that pass on what is text already to a file.
+#[must_use]
+pub fn formatting(name: &str) -> Option<Formatting> {
+    let holds = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    if holds(&[
+        "std::ostream",
+        "std::basic_ostream<",
+        "std::istream",
+        "std::basic_istream<",
+    ]) && holds(&[
+        "::_M_insert<",
+        "::_M_extract<",
+        "::operator<<",
+        "::operator>>",
+        "std::__ostream_insert",
+    ]) || holds(&["std::operator<< <", "std::operator>> <"])
+        || name.starts_with('<') && holds(&[" as core::fmt::"])
+    {
+        return Some(Formatting::Item);
+    }
+    const AROUND: [&str; 9] = [
+        "::basic_ostringstream",
+        "::basic_istringstream",
+        "::basic_stringstream",
+        "::basic_stringbuf",
+        "std::basic_ios<",
+        "std::ios_base::",
+        "std::locale::locale",
+        "std::locale::~locale",
+        "alloc::fmt::format",
+    ];
+    let destroys = holds(&["stringstream<"]) && name.contains("::~");
+    (holds(&AROUND) || destroys).then_some(Formatting::Around)
 }
 
 /// `std::ostream& std::ostream::_M_insert<double>(double)`.
@@ -125,6 +184,16 @@ mod tests {
         ] {
             assert_eq!(routine(name).map(|one| one.format), Some(format), "{name}");
         }
+        for (name, kind) in [
+            ("inet_ntop", ConversionKind::AddressText),
+            ("iconv_open", ConversionKind::Encoding),
+            (
+                "std::__detail::_Compiler<std::__cxx11::regex_traits<char> >::_Compiler",
+                ConversionKind::CompilePattern,
+            ),
+        ] {
+            assert_eq!(routine(name).map(|one| one.kind), Some(kind), "{name}");
+        }
         for name in [
             "regexec",
             "strtol",
@@ -133,6 +202,34 @@ mod tests {
             "memcpy",
         ] {
             assert_eq!(routine(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn formatting_is_told_from_passing_text_on() {
+        for (name, kind) in [
+            ("std::ostream::operator<<", Formatting::Item),
+            (
+                "std::ostream& std::ostream::_M_insert<long>",
+                Formatting::Item,
+            ),
+            ("<u32 as core::fmt::Display>::fmt", Formatting::Item),
+            ("alloc::fmt::format::format_inner", Formatting::Around),
+            (
+                "std::__cxx11::basic_ostringstream<char, std::char_traits<char>, std::allocator<char> \
+                 >::basic_ostringstream",
+                Formatting::Around,
+            ),
+        ] {
+            assert_eq!(formatting(name), Some(kind), "{name}");
+        }
+        for name in [
+            "std::ostream::write",
+            "std::ostream::flush",
+            "std::getline",
+            "my::format",
+        ] {
+            assert_eq!(formatting(name), None, "{name}");
         }
     }
 }

@@ -45,6 +45,7 @@ fn input(
                 caller_calls: None,
             },
             format: format.map(str::to_owned),
+            items: 2.0,
         }],
     }];
     input
@@ -152,4 +153,24 @@ fn calls_without_lines_that_convert_the_same_are_one_finding() {
     assert_eq!(found[0].executions, Some(calls));
     assert_eq!(of([Some(10), Some(20)]).len(), 2);
     assert_eq!(of([Some(10), None]).len(), 2);
+}
+
+#[test]
+fn values_put_into_a_stream_are_reported_by_what_writing_them_directly_takes() {
+    let calls = calls_of(1200.0);
+    let found = costly_conversion::detect(&input(
+        ConversionKind::Stream,
+        "std::ostream::operator<<",
+        None,
+        0.5,
+        calls,
+    ));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::ConvertDirectly(ConversionKind::Stream));
+    // A text of 40 cycles, and two values of 32 each.
+    let left = found[0].residual_fraction.value;
+    assert!((left - 104.0 / 1200.0).abs() < 1e-3, "{left}");
+    // About as fast as direct code.
+    let cheap = input(ConversionKind::Stream, "s", None, 0.5, calls_of(150.0));
+    assert!(costly_conversion::detect(&cheap).is_empty());
 }

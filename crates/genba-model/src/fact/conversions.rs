@@ -25,6 +25,12 @@ pub enum ConversionKind {
     Account,
     /// Regular expressions to what a search runs.
     CompilePattern,
+    /// Values to text or back through streams, or through the library's general formatting.
+    Stream,
+    /// Text from one character set to another.
+    Encoding,
+    /// Network addresses to text, or back.
+    AddressText,
 }
 
 /// A fact about a conversion.

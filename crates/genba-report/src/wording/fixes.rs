@@ -471,5 +471,18 @@ fn convert_directly(kind: ConversionKind) -> &'static str {
             "Compile each pattern once and keep it; for several patterns keep a table of those that \
              were compiled."
         }
+        ConversionKind::Stream => {
+            "Append to a string that is kept: digits by a small routine (std::to_chars, itoa in Rust), text \
+             as it is. A string stream makes a buffer and looks at a locale each time, and each value goes \
+             through calls that its format does not need."
+        }
+        ConversionKind::Encoding => {
+            "Open the descriptor once and keep it; convert larger pieces at a time, and ASCII or Latin-1 \
+             directly, by a loop over the bytes."
+        }
+        ConversionKind::AddressText => {
+            "Write the four numbers by a small routine or from a table of 256 texts, or keep the text of \
+             addresses that come again."
+        }
     }
 }
