@@ -83,8 +83,10 @@ pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Dea
         .filter_map(|(at, seen, unknown)| {
             let (killer, size) = killers.get(&at)?;
             let seen = match fates_read.get(&at) {
-                Some(&read) => with_later_reads(seen, unknown, read),
-                None => seen,
+                Some(&read) if seen.share.value >= NEARLY_ALL => {
+                    with_later_reads(seen, unknown, read)
+                }
+                _ => seen,
             };
             Some(DeadStore {
                 at,
@@ -108,6 +110,10 @@ struct Found {
     /// Stores whose fate is unknown since the kernel may have read them.
     for_kernel: FastSet<CodePoint>,
 }
+
+/// Share of dead stores from which on later bursts are asked: of stores that are read now and then, those that wait
+/// longest to be read are the unknown ones.
+const NEARLY_ALL: f64 = 0.95;
 
 /// Stores of unknown fate whose memory is followed into other bursts, those with most of them.
 const MAX_FOLLOWED: usize = 64;
@@ -150,7 +156,7 @@ impl Found {
     /// For stores whose fate is often unknown: the share of what lies where they store that bursts read before it is
     /// overwritten.
     fn read_later(&self, bursts: &[Burst]) -> FastMap<CodePoint, Estimate> {
-        let mut most: Vec<(&(CodePoint, i32), &(u64, Region))> = (self.unknown.iter())
+        let mut most: Vec<_> = (self.unknown.iter())
             .filter(|(key, _)| {
                 self.killers.contains_key(&key.0) && !self.for_kernel.contains(&key.0)
             })

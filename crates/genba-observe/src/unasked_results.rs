@@ -165,10 +165,8 @@ fn inside(event: &BurstEvent, top: &mut Activation) {
             before,
             value,
             ..
-        } => {
-            if !(top.frame.as_ref()).is_some_and(|frame| is_of_frame(frame, address)) {
-                top.stored.store(address, size, before, value);
-            }
+        } if !(top.frame.as_ref()).is_some_and(|frame| is_of_frame(frame, address)) => {
+            top.stored.store(address, size, before, value);
         }
         Observed::Block { instructions } => top.instructions += u64::from(instructions),
         Observed::SystemCall { .. } => top.unknown = true,
