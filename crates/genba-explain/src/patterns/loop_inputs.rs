@@ -92,9 +92,13 @@ fn is_head_around(function: &FunctionInput, index: u32, block: BlockId) -> bool 
 }
 
 /// Whether a value where several meet outside of a loop is made of itself there, other than by being kept. What
-/// goes through the loop itself is added up by it.
+/// goes through an innermost loop is added up by it; what goes through a nest is what the nest is executed
+/// for again: a program that repeats all its work with another result is none that computes again.
 fn is_carried_around(function: &FunctionInput, index: u32, number: u32) -> bool {
-    let body = function.flow.loop_blocks(index);
+    let body: &[BlockId] = match function.is_innermost(index) {
+        true => function.flow.loop_blocks(index),
+        false => &[],
+    };
     let mut met: Vec<(u32, bool)> = Vec::new();
     let mut work = vec![(number, false)];
     while let Some((from, changed)) = work.pop() {

@@ -1,6 +1,7 @@
 //! One loop of the source, inlined at several places, whose copies go over the same data one after another:
 //! a look-up that is made by `contains` and again by `at`, a hash for the search and again for the insertion.
 
+use genba_code::Flow;
 use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
 use genba_observe::LoopAgain;
 
@@ -109,9 +110,13 @@ fn once_each(group: Vec<Copy<'_>>) -> Vec<Copy<'_>> {
     found
 }
 
-/// Whether two loops are the same of the source: their heads are of one function, which may be inlined, and they
-/// have a line in common.
+/// Whether two loops are the same of the source and compute the same: their heads are of one function, which may
+/// be inlined, they have a line in common, and they execute the same operations with the same constants. A
+/// generic loop with another closure, or with another argument folded into it, is another loop.
 fn is_copy_of(input: &AnalysisInput, one: (usize, u32), other: (usize, u32)) -> bool {
+    if operations(input, one) != operations(input, other) {
+        return false;
+    }
     let lines = |(function, index): (usize, u32)| {
         let function = &input.functions[function];
         let members = function.loop_instructions(index);
@@ -125,6 +130,25 @@ fn is_copy_of(input: &AnalysisInput, one: (usize, u32), other: (usize, u32)) -> 
     };
     let (one, other) = (lines(one), lines(other));
     one.0.is_some() && one.0 == other.0 && one.1.iter().any(|line| other.1.contains(line))
+}
+
+/// What a loop executes but moves, without registers and addresses, in an order of its own.
+fn operations(input: &AnalysisInput, (function, index): (usize, u32)) -> Vec<(&'static str, &str)> {
+    let function = &input.functions[function];
+    let members = function.loop_instructions(index).into_iter();
+    let mut found: Vec<(&str, &str)> = members
+        .filter(|&at| function.counts[at] > 0)
+        .map(|at| &function.code[at])
+        .filter(|code| !code.mnemonic.starts_with("mov") && !matches!(code.flow, Flow::Jump(_)))
+        .map(|code| {
+            let last = code.text.rsplit([' ', ',']).next().unwrap_or_default();
+            let constant = last.starts_with(|first: char| first.is_ascii_digit());
+            let jumps = !matches!(code.flow, Flow::Next);
+            (code.mnemonic, if constant && !jumps { last } else { "" })
+        })
+        .collect();
+    found.sort_unstable();
+    found
 }
 
 /// The function of the source that a loop's head is of.

@@ -52,6 +52,11 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
             .filter(|&inner| search_of(input, function, inner).is_some())
             .map(|inner| function.loop_heat(inner));
         let search = searching.sum::<f64>() > MOST_OF_IT * function.loop_heat(index);
+        let of_function = repeated.iter().filter(|one| one.0 == number);
+        let indices: Vec<u32> = of_function.map(|one| one.1).collect();
+        if !function.is_innermost(index) && are_all_of_loop_around(function, index, &indices) {
+            continue;
+        }
         let Some(runs) = entries(function, index).filter(|_| !search) else {
             continue;
         };
@@ -80,6 +85,25 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         .filter_map(|group| group.candidate(&sites, all))
         .collect()
 }
+
+/// Whether the loop around one does little else than what these loops repeat: then the program repeats its
+/// work as a whole, as benchmarks do, which is meant so.
+fn are_all_of_loop_around(function: &FunctionInput, index: u32, repeated: &[u32]) -> bool {
+    let Some(around) = function.flow.loops()[index as usize].parent else {
+        return false;
+    };
+    let whole = function.loop_instructions(around);
+    let repeats = |at: &usize| {
+        (function.loops_around(*at))
+            .take_while(|&one| one != around)
+            .any(|one| repeated.contains(&one))
+    };
+    let part = function.heat_of(whole.iter().copied().filter(repeats));
+    part > MAX_PART_OF_LOOP_AROUND * function.heat_of(whole)
+}
+
+/// Part of the time of the loop around up to which what is repeated is one of the things that it does. Chosen.
+const MAX_PART_OF_LOOP_AROUND: f64 = 0.7;
 
 /// Whether an innermost loop is another one or inside it.
 fn is_inside(function: &FunctionInput, inner: u32, outer: u32) -> bool {
