@@ -86,11 +86,12 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         .collect()
 }
 
-/// Whether the loop around one does little else than what these loops repeat: then the program repeats its
+/// Whether the loop around one, which may be a caller's, does little else than what these loops repeat: then the program repeats its
 /// work as a whole, as benchmarks do, which is meant so.
 fn are_all_of_loop_around(function: &FunctionInput, index: u32, repeated: &[u32]) -> bool {
     let Some(around) = function.flow.loops()[index as usize].parent else {
-        return false;
+        // The loop around is in a caller: all that the program does.
+        return function.loop_heat(index) > MAX_PART_OF_LOOP_AROUND;
     };
     let whole = function.loop_instructions(around);
     let repeats = |at: &usize| {
