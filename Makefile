@@ -37,7 +37,7 @@ differential: ## engines count forty and 113 programs: every instruction as ofte
 	scripts/install-deps build test differential
 	cargo test --package genba-count --locked --test differential -- --ignored --nocapture
 
-torture: ## programs that try to break the engine of our own, a hundred times each (40 min)
+torture: ## programs that try to break the engine of our own, a hundred times each (hours)
 	scripts/install-deps build test
 	cargo test --package genba-count --locked --test torture -- --ignored --nocapture
 	cargo test --package genba --locked --test hostile_surroundings -- --ignored
