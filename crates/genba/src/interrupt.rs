@@ -2,6 +2,7 @@
 //! measured; after the second, or when the first is not obeyed in time, genba ends at once. SIGXCPU is
 //! like Ctrl-C; SIGXFSZ makes the write fail that exceeds the limit.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ pub fn token() -> Result<Cancel, Failure> {
             return;
         };
         if first == SIGXCPU {
-            eprintln!("genba's limit of CPU time (ulimit -t) is reached; it ends as after Ctrl-C");
+            say("genba's limit of CPU time (ulimit -t) is reached; it ends as after Ctrl-C");
         }
         INTERRUPTED.store(true, Ordering::Release);
         trigger.trigger();
@@ -72,9 +73,15 @@ pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Acquire)
 }
 
+/// Writes a line to standard error. Nobody may be there to read it any more: this thread, which ends genba,
+/// must survive that.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 fn exit_at_once(reason: &str) -> ! {
     EXITING.store(true, Ordering::Release);
-    eprintln!("{reason}");
+    say(reason);
     genba_run::exit_at_once(Exit::Interrupted as i32, MAX_TIME_TO_END_PROCESSES)
 }
 

@@ -454,3 +454,35 @@ fn genba_under_nohup_survives_a_hangup() {
     let output = genba.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{:?}", output.status);
 }
+
+/// Whoever read the messages has gone: the thread that ends genba must not fail to say so.
+#[test]
+fn genba_ends_when_nobody_reads_its_messages_any_more() {
+    let place = Place::new();
+    let stubborn = format!(
+        "trap '' TERM INT HUP; {}; while :; do sleep 1; done",
+        place.waiting().replace("; wait", "")
+    );
+    let mut genba = Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args(["stat", "--", "sh", "-c", &stubborn])
+        .current_dir(place.path())
+        .env_remove("GENBA_HOME")
+        .env("TMPDIR", &place.temporary)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("genba starts");
+    drop(genba.stderr.take());
+    wait_until("the command runs", || place.processes().len() >= 2);
+    let pid = Pid::from_child(&genba);
+    let mut status = None;
+    wait_until("genba ends", || {
+        // The second must come after the first was taken, before the command has ended.
+        let _ = kill_process(pid, Signal::INT);
+        status = genba.try_wait().expect("it is waited for");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(130));
+    place.wait_for_processes("messages to nobody");
+}
