@@ -372,7 +372,7 @@ pub(crate) const AROUND_COPY_SAVED: (f64, f64, f64) = (0.15, 0.0, 0.4);
 pub(crate) const FRAME_SAVED_RANGE: (f64, f64, f64) = (0.8, 0.25, 1.6);
 
 /// Largest likely residual fraction of a short vectorised loop that is reported. Chosen.
-pub(crate) const MAX_PLAIN_LOOP_RESIDUAL: f64 = 0.85;
+pub(crate) const MAX_PLAIN_LOOP_RESIDUAL: f64 = 0.75;
 
 /// Lower bound of it as a part of its value. Chosen: mispredictions go with the checks.
 pub(crate) const PLAIN_LOOP_LOW: f64 = 0.5;
