@@ -170,9 +170,9 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             reads,
             bursts,
         } => format!(
-            "of the bytes copied here ({bytes:.0} at a time) {} are as they were when they were last \
-             copied from the same place; each is read {reads:.1} times, and never written, before \
-             the next copy takes its place ({bursts} bursts)",
+            "{bytes:.0} bytes are copied here at a time; {} of the bytes are unchanged since the previous \
+             copy from the same place; a copied byte is read {reads:.1} times on average, and never \
+             written, before it is overwritten ({bursts} bursts)",
             range(share)
         ),
         ObservedFact::CopyChainTime {
@@ -263,8 +263,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
         } => {
             let of = (function.as_ref()).map_or(String::new(), |name| format!(" of `{name}`"));
             format!(
-                "{} calls{of} from here change nothing; nobody reads the result of {}, in which \
-                 {} of all instructions are executed ({bursts} bursts)",
+                "{} calls{of} from here change no memory; the result of {} of them is not used, and these \
+                 execute {} of all instructions ({bursts} bursts)",
                 count(*calls),
                 range(share),
                 range(work)

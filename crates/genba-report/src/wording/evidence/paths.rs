@@ -55,7 +55,7 @@ pub(super) fn sentence(fact: &PathFact) -> String {
             share,
             cycles: each,
         } => format!(
-            "what only serves to decide that takes {} of the time, {} cycles each time",
+            "the code that only serves this decision takes {} of the time, {} cycles each time",
             percent(*share),
             cycles(*each)
         ),
