@@ -19,6 +19,14 @@ pub(crate) struct Frame {
     pub(crate) activation: u32,
 }
 
+impl Frame {
+    /// Whether an address is in the call's own stack frame or below.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        let own = |stack: u64| address <= stack && stack - address <= MAX_FRAME_BYTES;
+        self.stack.is_some_and(own)
+    }
+}
+
 /// What an event changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -69,8 +77,7 @@ impl CallStack {
     /// Whether an address is in the stack frame of the innermost function or of one that it called; not known
     /// of a function whose call was not seen.
     pub(crate) fn is_in_frame(&self, address: u64) -> bool {
-        let stack = self.frames.last().and_then(|frame| frame.stack);
-        stack.is_some_and(|stack| address <= stack && stack - address <= MAX_FRAME_BYTES)
+        self.frames.last().is_some_and(|frame| frame.holds(address))
     }
 
     pub(crate) fn event(&mut self, event: &BurstEvent) -> Change {

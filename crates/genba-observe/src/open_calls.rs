@@ -8,9 +8,6 @@ use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::mix;
 use crate::net_stores::NetStores;
 
-/// The deepest stack frame that a call may have of its own, with its callees'.
-const MAX_FRAME_BYTES: u64 = 1 << 16;
-
 /// Arguments below are numbers; those from here on are taken for addresses.
 pub(crate) const FIRST_ADDRESS: u64 = 1 << 32;
 
@@ -127,7 +124,7 @@ pub(crate) fn inside(
                 if let Some(known) = stack.frames().last() {
                     *frame = *known;
                 }
-                if !is_of_frame(frame, address) {
+                if !frame.holds(address) {
                     top.stored.store(address, size, before, value);
                 }
             }
@@ -157,7 +154,7 @@ pub(crate) fn inherit(parent: &mut Open, frame: &Frame, child: Open) {
     parent.contents = mix(parent.contents, child.contents);
     parent.read_address |= child.read_address;
     parent.instructions += child.instructions;
-    (parent.stored).inherit(child.stored, |address| !is_of_frame(frame, address));
+    (parent.stored).inherit(child.stored, |address| !frame.holds(address));
     parent.watched &= child.watched;
 }
 
@@ -168,10 +165,4 @@ pub(crate) fn results(one: &Open, frame: &Frame) -> Option<u64> {
         (frame.stack).is_some_and(|stack| address > stack && address - stack <= MAX_STACK_BYTES)
     };
     one.stored.results(MAX_RESULTS_ON_STACK, on_stack)
-}
-
-/// Whether an address is in a call's own stack frame or below.
-pub(crate) fn is_of_frame(frame: &Frame, address: u64) -> bool {
-    let own = |stack: u64| address <= stack && stack - address <= MAX_FRAME_BYTES;
-    frame.stack.is_some_and(own)
 }

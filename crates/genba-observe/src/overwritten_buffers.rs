@@ -12,7 +12,6 @@ use crate::byte_map::ByteMap;
 use crate::call_stack::{CallStack, Frame};
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::FastMap;
-use crate::open_calls::is_of_frame;
 use crate::tally::{Fates, Partners, Seen};
 
 /// A call that fills memory of which some is overwritten unread.
@@ -148,7 +147,7 @@ fn filling(
         .rposition(|frame| code.is_own(frame.call.module))?;
     let user = &frames[first];
     // What is in frames below the user's own is the library's business.
-    if is_of_frame(user, address) {
+    if user.holds(address) {
         return None;
     }
     let given = |frame: &Frame| {

@@ -12,7 +12,6 @@ use crate::call_stack::{CallStack, Change, Frame};
 use crate::code_knowledge::{Asked, CodeKnowledge};
 use crate::fast_hash::FastMap;
 use crate::net_stores::NetStores;
-use crate::open_calls::is_of_frame;
 use crate::tally::{BurstShare, Seen, Tally};
 
 /// A call instruction whose result is not always asked for.
@@ -165,7 +164,7 @@ fn inside(event: &BurstEvent, top: &mut Activation) {
             before,
             value,
             ..
-        } if !(top.frame.as_ref()).is_some_and(|frame| is_of_frame(frame, address)) => {
+        } if !(top.frame.as_ref()).is_some_and(|frame| frame.holds(address)) => {
             top.stored.store(address, size, before, value);
         }
         Observed::Block { instructions } => top.instructions += u64::from(instructions),
@@ -187,7 +186,7 @@ impl Found {
         above.unknown |= one.unknown;
         let asked = *(self.asked.entry(frame.call)).or_insert_with(|| code.asked_if(frame.call));
         let changes = one.unknown || one.stored.results(0, |_| false).is_none();
-        (above.stored).inherit(one.stored, |address| !is_of_frame(&frame, address));
+        (above.stored).inherit(one.stored, |address| !frame.holds(address));
         let Some(asked) = asked else {
             add(&mut above.lost, one.lost);
             return;

@@ -266,7 +266,10 @@ fn is_only_added(function: &FunctionInput, uses: &Uses, product: usize) -> bool 
             let mnemonic = function.code[reader].mnemonic;
             if adds(mnemonic) {
                 added = true;
-            } else if !carries(mnemonic) || copies.len() > MAX_READERS || stores(function, reader) {
+            } else if !carries(mnemonic)
+                || copies.len() > MAX_READERS
+                || function.data[reader].stores()
+            {
                 return false;
             } else if !copies.contains(&reader) {
                 copies.push(reader);
@@ -276,20 +279,12 @@ fn is_only_added(function: &FunctionInput, uses: &Uses, product: usize) -> bool 
     added
 }
 
-fn stores(function: &FunctionInput, at: usize) -> bool {
-    function.data[at].stores()
-}
-
 /// Products with the sums that take them.
 fn with_sums(function: &FunctionInput, uses: &Uses, products: &[usize]) -> Vec<usize> {
     let mut all = products.to_vec();
     for &product in products {
-        for &(location, value) in function.values.writes(product) {
-            if location < 64 {
-                let readers = uses.readers(value).into_iter();
-                all.extend(readers.filter(|&at| adds(function.code[at].mnemonic)));
-            }
-        }
+        let readers = readers_of(function, uses, product).into_iter();
+        all.extend(readers.filter(|&at| adds(function.code[at].mnemonic)));
     }
     all.sort_unstable();
     all.dedup();
