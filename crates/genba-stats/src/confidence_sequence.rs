@@ -182,10 +182,12 @@ impl ConfidenceSequence {
             .unwrap_or(0.0)
             .max(centre.abs() * 1e-6)
             .max(1e-9);
-        let reach = REACH.max(1e3 * scale) + centre.abs();
+        // Log ratios near the largest number must not make the reach, and so the grid, endless.
+        let reach = (REACH.max(1e3 * scale) + centre.abs()).min(f64::MAX);
         let steps = ((reach / (CORE * scale)).asinh() / STEP).ceil() as i32;
         let mut thetas: Vec<f64> = (-steps..=steps)
             .map(|step| centre + CORE * scale * (f64::from(step) * STEP).sinh())
+            .map(|theta| theta.clamp(f64::MIN, f64::MAX))
             .chain([0.0])
             .collect();
         thetas.sort_by(f64::total_cmp);
@@ -353,6 +355,22 @@ mod tests {
         assert_eq!(sequence.count(), 0);
         assert!(ConfidenceSequence::new(0.0).is_err());
         assert!(ConfidenceSequence::new(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn the_largest_numbers_make_no_endless_grid() {
+        for values in [
+            [f64::MAX; 40],
+            std::array::from_fn(|i| if i % 2 == 0 { f64::MAX } else { f64::MIN }),
+        ] {
+            let sequence = sequence(&values);
+            assert!(sequence.points.len() < 100_000, "{}", sequence.points.len());
+            assert!(
+                sequence
+                    .interval()
+                    .is_none_or(|found| !found.low.is_nan() && !found.high.is_nan())
+            );
+        }
     }
 
     proptest! {

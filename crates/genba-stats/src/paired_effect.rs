@@ -49,10 +49,12 @@ pub fn paired_effect(
 ) -> Result<PairedEffect, StatsError> {
     let logs = log_ratios(baseline, variant)?;
     let ratio = hodges_lehmann(&logs, level)?.map(f64::exp);
+    let median_ratio = median_of_sorted(&input_checks::sorted(&logs)).exp();
     let Estimate { value, low, high } = ratio.estimate;
-    input_checks::finite(&[value, low, high], 3)?;
+    // exp overflows to infinity and underflows to zero; neither is a ratio of two times.
+    input_checks::positive(&[value, low, high, median_ratio], 4)?;
     Ok(PairedEffect {
-        median_ratio: median_of_sorted(&input_checks::sorted(&logs)).exp(),
+        median_ratio,
         ratio,
     })
 }
@@ -83,6 +85,7 @@ mod tests {
         assert!(log_ratios(&[1.0], &[f64::NAN]).is_err());
         assert!(log_ratios(&[], &[]).is_err());
         assert!(paired_effect(&[f64::MIN_POSITIVE], &[f64::MAX], 0.95).is_err());
+        assert!(paired_effect(&[f64::MAX], &[f64::MIN_POSITIVE], 0.95).is_err());
     }
 
     proptest! {
