@@ -37,6 +37,7 @@ mod stat;
 mod sweep;
 mod time_place;
 mod trial;
+mod waits;
 
 pub use ablation::{Ablation, AblationComponent, AblationCost, AblationSum};
 pub use annotation::{
@@ -98,3 +99,7 @@ pub use sweep::{
 };
 pub use time_place::{PlaceCaller, PlaceFunction, TimePlace, TimePlaceKind};
 pub use trial::{ChangeKind, Keep, LayoutEffect, TrialReport, Tried, TriedOutcome};
+pub use waits::{
+    PathStep, ThreadSpan, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace,
+    WaitReason, Waits,
+};

@@ -35,6 +35,7 @@ const DOCUMENTS: [(&str, &str, &str); 20] = [
     ),
     ("annotation", "Annotation", "genba annotate --json FUNCTION"),
     ("observation", "ObservedPlace", "genba observe --json PLACE"),
+    ("waits", "Waits", "genba wait --json -- COMMAND"),
     ("explanation", "Explanation", "genba explain --json"),
     (
         "calibration",

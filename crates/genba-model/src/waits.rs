@@ -1,0 +1,266 @@
+//! What the wall clock waits for: the document of `genba wait`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Estimate;
+
+/// Result of `genba wait`: the wall time of every thread, what it waited for, and who is to blame.
+///
+/// The times of threads are the kernel's own figures. What a thread waited for was looked up at
+/// random moments: seconds of one wait, and all shares, have intervals over these moments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waits {
+    /// Program and arguments; empty for a process that was attached to.
+    pub command: Vec<String>,
+    /// The process that was attached to.
+    pub pid: Option<i32>,
+    /// From the start of the command (or of watching) to its end, seconds.
+    pub wall_seconds: f64,
+    /// Moments at which all threads were looked at.
+    pub moments: u64,
+    /// Share of the wall time that the leading thread (the command's first) or those for which it
+    /// waited were on a CPU; the rest was waiting.
+    pub on_cpu: Estimate,
+    /// Where the figures come from, a few words each.
+    pub sources: Vec<String>,
+    /// The threads, longest first.
+    pub threads: Vec<ThreadTime>,
+    /// Threads that are not in `threads`: too many to list.
+    pub more_threads: u64,
+    /// Waits by place and object, longest first.
+    pub waits: Vec<Wait>,
+    /// Where the wall time of the whole went: what the leading thread did or waited for in the end,
+    /// longest first; shares add up to 1.
+    pub critical_path: Vec<PathStep>,
+    /// Causes of needless waiting, largest gain first.
+    pub findings: Vec<WaitFinding>,
+    /// Notes on the result, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The wall time of one thread, seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// Process id.
+    pub pid: i32,
+    /// Thread id.
+    pub tid: i32,
+    /// Name.
+    pub name: String,
+    /// When it began, after the start.
+    pub began: f64,
+    /// How long it existed.
+    pub wall: f64,
+    /// On a CPU.
+    pub running: f64,
+    /// Ready to run, without a CPU.
+    pub runnable: f64,
+    /// Blocked in a wait whose reason is known.
+    pub blocked: f64,
+    /// Neither of these: blocked for an unknown reason, or not seen.
+    pub unknown: f64,
+    /// How often it gave up its CPU.
+    pub switches: u64,
+    /// What it did over time, without gaps, short pieces merged; empty where there was no room.
+    pub timeline: Vec<ThreadSpan>,
+}
+
+/// A piece of a thread's timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadSpan {
+    /// Start, seconds after the start of the whole.
+    pub from: f64,
+    /// End.
+    pub to: f64,
+    /// What it did.
+    pub state: WaitReason,
+}
+
+/// What a thread does at a moment: it runs, or waits for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitReason {
+    /// It waits for nothing: it is on a CPU. Never in a [`Wait`].
+    Running,
+    /// A free CPU: it could run.
+    RunQueue,
+    /// A lock that another thread holds.
+    Lock,
+    /// A condition that another thread signals.
+    Condition,
+    /// The end of another thread.
+    Join,
+    /// The end of a child process.
+    Child,
+    /// Data or room in a pipe.
+    Pipe,
+    /// Data or room in a socket.
+    Socket,
+    /// Reading or writing a file.
+    File,
+    /// A file's data reaching the disk.
+    Fsync,
+    /// A page fault that reads from a file or swap.
+    PageFault,
+    /// A time that the program chose.
+    Sleep,
+    /// Several descriptors, or a time.
+    Poll,
+    /// Input from a terminal.
+    Terminal,
+    /// Not known.
+    Unknown,
+}
+
+/// A place in the code of a thread that waits, holds, or works.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WaitPlace {
+    /// Function, demangled.
+    pub function: String,
+    /// Source file.
+    pub file: Option<String>,
+    /// Source line.
+    pub line: Option<u32>,
+}
+
+/// Waits of one place for one thing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// What was waited for.
+    pub reason: WaitReason,
+    /// Seconds, added up over threads.
+    pub seconds: f64,
+    /// Moments at which a thread was seen waiting so: what `seconds` rests on.
+    pub moments: u64,
+    /// How many waits, estimated from the threads' switches.
+    pub count: u64,
+    /// Threads that waited so.
+    pub threads: u64,
+    /// The user's code that waited.
+    pub waiter: WaitPlace,
+    /// Functions from the waiter outward, innermost first.
+    pub stack: Vec<String>,
+    /// What the thread that was waited for did meanwhile, most often.
+    pub holder: Option<WaitPlace>,
+    /// Share of this wait in which it did so.
+    pub holder_share: f64,
+    /// Whether `holder` is what the thread did on a CPU; else what it waited for in turn.
+    pub holder_reason: Option<WaitReason>,
+    /// The lock, file, pipe, process.
+    pub object: Option<String>,
+    /// Share of the wall time that passed in the end because of this wait.
+    pub critical_share: f64,
+}
+
+/// A part of the wall time of the whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathStep {
+    /// Share of the wall time.
+    pub share: Estimate,
+    /// Seconds of it.
+    pub seconds: f64,
+    /// What the thread at the end of the chain of waits did.
+    pub state: WaitReason,
+    /// Where it did so.
+    pub place: WaitPlace,
+    /// Name of that thread.
+    pub thread: String,
+    /// What it waited for or on.
+    pub object: Option<String>,
+    /// How the leading thread waited for it, from there to here; empty where it is itself.
+    pub through: Vec<String>,
+}
+
+macro_rules! wait_causes {
+    ($($(#[$doc:meta])* $name:ident = $id:literal,)*) => {
+        /// A cause of needless waiting.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum WaitCause {
+            $($(#[$doc])* #[serde(rename = $id)] $name,)*
+        }
+
+        impl WaitCause {
+            /// All causes.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The identifier in output, documents and tests.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self {
+                    $(Self::$name => $id,)*
+                }
+            }
+        }
+    };
+}
+
+wait_causes! {
+    /// Threads wait for a lock while another computes with it held.
+    LockContention = "lock-contention",
+    /// Threads wait for a lock whose holder waits for a file, pipe, socket, or sleeps.
+    LockHeldOverIo = "lock-held-over-io",
+    /// Threads wait while one works.
+    SerialSection = "serial-section",
+    /// More threads ready to run than CPUs.
+    Oversubscription = "oversubscription",
+    /// Threads wait at a barrier or join for the slowest.
+    Imbalance = "imbalance",
+    /// Every record is forced to the disk by itself.
+    SynchronousWrite = "synchronous-write",
+    /// Many small reads or writes.
+    SmallIo = "small-io",
+    /// One request at a time over a pipe or socket.
+    RoundTripInLoop = "round-trip-in-loop",
+    /// A sleep until something has happened that could wake the thread.
+    PollingSleep = "polling-sleep",
+    /// Threads that wake one another in turns.
+    WakeUpChain = "wake-up-chain",
+    /// Page faults that read from files or swap.
+    PageFaultIo = "page-fault-io",
+    /// The control group's limit of CPU time.
+    CpuQuota = "cpu-quota",
+    /// The time is a child's that could be avoided or overlapped.
+    ChildProcess = "child-process",
+}
+
+/// A cause of needless waiting with its place and what a fix would gain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WaitFinding {
+    /// The cause.
+    pub cause: WaitCause,
+    /// Share of the wall time that waits for this.
+    pub wall_share: Estimate,
+    /// Wall time now ÷ wall time without it.
+    pub predicted_speedup: Estimate,
+    /// Who waits.
+    pub waiter: WaitPlace,
+    /// Who is waited for.
+    pub holder: Option<WaitPlace>,
+    /// The lock, file, pipe, process.
+    pub object: Option<String>,
+    /// What was seen.
+    pub figures: WaitFigures,
+}
+
+/// What a finding rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitFigures {
+    /// Moments at which a thread was seen in these waits.
+    pub moments: u64,
+    /// Seconds in these waits, added up over threads.
+    pub seconds: f64,
+    /// How many waits, estimated.
+    pub waits: u64,
+    /// Threads that wait so.
+    pub threads: u64,
+    /// Share of the waits' time in which the holder was on a CPU.
+    pub holder_on_cpu: f64,
+    /// Ready threads, on a CPU or not, at an average moment.
+    pub ready_threads: f64,
+    /// CPUs that the command may use.
+    pub cpus: u32,
+    /// Bytes of a read or write on average; `None` where that was not looked up.
+    pub bytes_per_call: Option<f64>,
+    /// System calls of this place, estimated.
+    pub calls: Option<u64>,
+}
