@@ -10,7 +10,7 @@ use genba_model::{CpuTime, Estimate, Event, ExitKind, Precision, RunRecord};
 use json_schema::Types;
 
 /// Kind, root type, and the commands that print it.
-const DOCUMENTS: [(&str, &str, &str); 20] = [
+const DOCUMENTS: [(&str, &str, &str); 21] = [
     (
         "investigation",
         "Investigation",
