@@ -252,6 +252,12 @@ fn documents() -> Vec<Document> {
                 terminal::growth(all, 30, screen),
             )]
         }),
+        Document::new(&fixture::waits(), move |all: &genba_model::Waits| {
+            vec![
+                ("waits", Medium::Terminal, terminal::waits(all, screen)),
+                ("waits' page", Medium::Page, page::waits_html(all)),
+            ]
+        }),
         Document::new(
             &fixture::calibration(),
             move |all: &genba_model::Calibration| {

@@ -23,7 +23,9 @@ mod script_functions;
 mod summary;
 mod sweep;
 mod time_against_calls;
+mod timeline;
 mod try_variants;
+mod waits;
 
 use std::fmt::Write as _;
 
@@ -31,10 +33,15 @@ use genba_model::Investigation;
 
 use crate::safe_text;
 
-const STYLE: &str = concat!(include_str!("style.css"), include_str!("flame_graph.css"));
-const SCRIPT: &str = include_str!("flame_graph.js");
+const STYLE: &str = concat!(
+    include_str!("style.css"),
+    include_str!("flame_graph.css"),
+    include_str!("timeline.css")
+);
+/// The scripts of a page; each leaves a page alone that does not have its picture.
+const SCRIPT: &str = concat!(include_str!("flame_graph.js"), include_str!("timeline.js"));
 /// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test checks it.
-const SCRIPT_HASH: &str = "9s3QlvWmpsAdWGXmqrioV7U/RHpi9hFKpvgKZqh7AjA=";
+const SCRIPT_HASH: &str = "t0cF0XWtvokfBLV8eiZmMxcrtdtgZj//fZTz+Jj+hZQ=";
 
 pub use ablation::ablation_html;
 pub use bisection::bisection_html;
@@ -42,6 +49,7 @@ pub use comparison::comparison_html;
 pub use profile_diff::profile_diff_html;
 pub use sweep::sweep_html;
 pub use try_variants::trial_html;
+pub use waits::waits_html;
 
 /// Renders an investigation as one self-contained HTML file.
 #[must_use]

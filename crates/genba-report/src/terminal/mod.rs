@@ -26,6 +26,7 @@ mod stat;
 mod sweep;
 mod table;
 mod try_variants;
+mod waits;
 
 pub use ablation::ablation;
 pub use annotation::{AnnotateOptions, annotation};
@@ -47,6 +48,7 @@ pub use script_functions::{ScriptOptions, script};
 pub use stat::stat;
 pub use sweep::sweep;
 pub use try_variants::trial;
+pub use waits::waits;
 
 use messages::{counted, limitations, remark, wrap};
 

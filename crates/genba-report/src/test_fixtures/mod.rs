@@ -15,6 +15,7 @@ mod observed_place;
 mod profile;
 mod stat;
 pub mod try_variants;
+mod waits;
 
 use genba_model::{Estimate, Event, Precision};
 
@@ -26,6 +27,7 @@ pub use investigation::investigation;
 pub use observed_place::observed_place;
 pub use profile::profile;
 pub use stat::stat;
+pub use waits::{hostile_waits, waits};
 
 fn share(value: f64) -> Estimate {
     let half = 1.96 * (value * (1.0 - value) / 9000.0).max(0.0).sqrt();

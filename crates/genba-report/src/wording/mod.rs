@@ -28,6 +28,7 @@ pub(crate) mod runs;
 pub(crate) mod sweep;
 pub(crate) mod try_variants;
 pub(crate) mod verdicts;
+pub(crate) mod waits;
 
 #[cfg(test)]
 mod diagnosis_tests;

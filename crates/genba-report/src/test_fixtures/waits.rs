@@ -1,0 +1,269 @@
+use genba_model::{
+    Estimate, PathStep, ThreadSpan, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding,
+    WaitPlace, WaitReason, Waits,
+};
+
+fn around(value: f64, half: f64) -> Estimate {
+    Estimate {
+        value,
+        low: value - half,
+        high: value + half,
+    }
+}
+
+fn place(function: &str, file: &str, line: u32) -> WaitPlace {
+    WaitPlace {
+        function: function.to_owned(),
+        file: Some(file.to_owned()),
+        line: Some(line),
+    }
+}
+
+/// Alternating states from `from` to `to`, the first one `share` of each period.
+fn alternating(
+    from: f64,
+    to: f64,
+    period: f64,
+    share: f64,
+    states: [WaitReason; 2],
+) -> Vec<ThreadSpan> {
+    let number = ((to - from) / period).round() as usize;
+    (0..number)
+        .flat_map(|index| {
+            let begin = from + index as f64 * period;
+            let middle = begin + share * period;
+            [
+                (begin, middle, states[0]),
+                (middle, begin + period, states[1]),
+            ]
+        })
+        .map(|(from, to, state)| ThreadSpan { from, to, state })
+        .collect()
+}
+
+fn worker(index: i32) -> ThreadTime {
+    let from = 0.01 * f64::from(index);
+    ThreadTime {
+        pid: 4711,
+        tid: 4711 + index,
+        name: format!("worker-{index}"),
+        began: from,
+        wall: 3.2 - from,
+        running: 0.3,
+        runnable: 0.12,
+        blocked: 2.7 - from,
+        unknown: 0.08,
+        switches: 12_034,
+        timeline: alternating(from, 3.2, 0.1, 0.1, [WaitReason::Running, WaitReason::Lock]),
+    }
+}
+
+/// A server whose workers wait for a lock that is held while a file is written.
+pub fn waits() -> Waits {
+    let enqueue = place("enqueue(Job const&)", "src/queue.c", 120);
+    let flush = place("flush_journal", "src/journal.c", 88);
+    let main = ThreadTime {
+        pid: 4711,
+        tid: 4711,
+        name: "server".to_owned(),
+        began: 0.0,
+        wall: 3.21,
+        running: 0.01,
+        runnable: 0.0,
+        blocked: 3.2,
+        unknown: 0.0,
+        switches: 4,
+        timeline: vec![
+            ThreadSpan {
+                from: 0.0,
+                to: 0.01,
+                state: WaitReason::Running,
+            },
+            ThreadSpan {
+                from: 0.01,
+                to: 3.2,
+                state: WaitReason::Join,
+            },
+            ThreadSpan {
+                from: 3.2,
+                to: 3.21,
+                state: WaitReason::Unknown,
+            },
+        ],
+    };
+    let lock = Wait {
+        reason: WaitReason::Lock,
+        seconds: 7.93,
+        moments: 7_930,
+        count: 41_002,
+        threads: 4,
+        waiter: enqueue.clone(),
+        stack: vec![
+            "enqueue(Job const&)".to_owned(),
+            "serve".to_owned(),
+            "worker_main".to_owned(),
+        ],
+        holder: Some(flush.clone()),
+        holder_share: 0.93,
+        holder_reason: Some(WaitReason::Fsync),
+        object: Some("queue.lock".to_owned()),
+        critical_share: 0.71,
+    };
+    let join = Wait {
+        reason: WaitReason::Join,
+        seconds: 3.19,
+        moments: 3_190,
+        count: 4,
+        threads: 1,
+        waiter: place("main", "src/main.c", 41),
+        stack: vec!["main".to_owned()],
+        holder: None,
+        holder_share: 0.0,
+        holder_reason: None,
+        object: Some("thread worker-1".to_owned()),
+        critical_share: 0.0,
+    };
+    let step = |share: f64, state, place: &WaitPlace, thread: &str, through: &[&str]| PathStep {
+        share: around(share, 0.02),
+        seconds: share * 3.21,
+        state,
+        place: place.clone(),
+        thread: thread.to_owned(),
+        object: (state == WaitReason::Fsync).then(|| "/srv/journal".to_owned()),
+        through: through.iter().map(|one| (*one).to_owned()).collect(),
+    };
+    Waits {
+        command: vec![
+            "./server".to_owned(),
+            "--threads".to_owned(),
+            "4".to_owned(),
+        ],
+        pid: None,
+        wall_seconds: 3.21,
+        moments: 3_210,
+        on_cpu: around(0.12, 0.02),
+        sources: vec![
+            "perf: context switches with user stacks".to_owned(),
+            "/proc/PID/task: schedstat, system calls".to_owned(),
+        ],
+        threads: std::iter::once(main).chain((1..5).map(worker)).collect(),
+        more_threads: 2,
+        waits: vec![lock, join],
+        critical_path: vec![
+            step(
+                0.71,
+                WaitReason::Fsync,
+                &flush,
+                "worker-3",
+                &["join worker-1", "lock queue.lock"],
+            ),
+            step(
+                0.17,
+                WaitReason::RunQueue,
+                &enqueue,
+                "worker-1",
+                &["join worker-1"],
+            ),
+            step(
+                0.12,
+                WaitReason::Running,
+                &place("main", "src/main.c", 12),
+                "server",
+                &[],
+            ),
+        ],
+        findings: vec![
+            WaitFinding {
+                cause: WaitCause::LockHeldOverIo,
+                wall_share: around(0.71, 0.03),
+                predicted_speedup: Estimate {
+                    value: 2.41,
+                    low: 1.92,
+                    high: 2.88,
+                },
+                waiter: enqueue.clone(),
+                holder: Some(flush.clone()),
+                object: Some("queue.lock".to_owned()),
+                figures: WaitFigures {
+                    moments: 7_930,
+                    seconds: 7.93,
+                    waits: 41_002,
+                    threads: 4,
+                    holder_on_cpu: 0.07,
+                    ready_threads: 1.3,
+                    cpus: 2,
+                    bytes_per_call: None,
+                    calls: None,
+                },
+            },
+            WaitFinding {
+                cause: WaitCause::SynchronousWrite,
+                wall_share: around(0.34, 0.02),
+                predicted_speedup: Estimate {
+                    value: 1.48,
+                    low: 1.31,
+                    high: 1.6,
+                },
+                waiter: flush,
+                holder: None,
+                object: Some("/srv/journal".to_owned()),
+                figures: WaitFigures {
+                    moments: 1_090,
+                    seconds: 1.09,
+                    waits: 2_010,
+                    threads: 4,
+                    holder_on_cpu: 0.0,
+                    ready_threads: 1.3,
+                    cpus: 2,
+                    bytes_per_call: Some(212.0),
+                    calls: Some(2_010),
+                },
+            },
+        ],
+        notes: vec!["stacks of 2 threads could not be read".to_owned()],
+    }
+}
+
+/// The same with attacks as names, one of a megabyte.
+pub fn hostile_waits() -> Waits {
+    let mut all = waits();
+    let attack = |i: usize| super::ATTACKS[i % super::ATTACKS.len()].to_owned();
+    let huge = "<b>A".repeat(250_000);
+    let bad = |place: &mut WaitPlace, i: usize| {
+        place.function = attack(i);
+        place.file = Some(attack(i + 1));
+    };
+    all.command = super::ATTACKS.iter().map(|one| (*one).to_owned()).collect();
+    all.command.push(huge.clone());
+    all.sources = all.command.clone();
+    all.notes = all.command.clone();
+    for (i, one) in all.threads.iter_mut().enumerate() {
+        one.name = if i == 2 { huge.clone() } else { attack(i) };
+        one.wall = f64::NAN;
+        one.timeline.push(ThreadSpan {
+            from: f64::NEG_INFINITY,
+            to: 1e300,
+            state: WaitReason::Poll,
+        });
+    }
+    for (i, one) in all.waits.iter_mut().enumerate() {
+        bad(&mut one.waiter, i);
+        one.stack = vec![attack(i); 2000];
+        one.object = Some(huge.clone());
+        one.holder = Some(one.waiter.clone());
+    }
+    for (i, one) in all.critical_path.iter_mut().enumerate() {
+        bad(&mut one.place, i);
+        one.thread = attack(i + 2);
+        one.object = Some(attack(i + 3));
+        one.through = vec![attack(i), huge.clone()];
+    }
+    for (i, one) in all.findings.iter_mut().enumerate() {
+        bad(&mut one.waiter, i);
+        one.holder = Some(one.waiter.clone());
+        one.object = Some(attack(i + 3));
+        one.figures.seconds = f64::INFINITY;
+        one.figures.ready_threads = f64::NAN;
+    }
+    all
+}

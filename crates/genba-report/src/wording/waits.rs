@@ -1,0 +1,421 @@
+//! What threads wait for, in words: reasons, causes, evidence and fixes of needless waiting.
+
+use genba_model::{
+    Estimate, PathStep, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace,
+    WaitReason, Waits,
+};
+use genba_units::format;
+
+use super::profile::file_line;
+
+/// Returns what a thread does at a moment, in a few words.
+pub(crate) fn reason(reason: WaitReason) -> &'static str {
+    match reason {
+        WaitReason::Running => "on a CPU",
+        WaitReason::RunQueue => "ready, waiting for a CPU",
+        WaitReason::Lock => "waiting for a lock",
+        WaitReason::Condition => "waiting for a condition",
+        WaitReason::Join => "waiting for a thread's end",
+        WaitReason::Child => "waiting for a child process",
+        WaitReason::Pipe => "waiting for a pipe",
+        WaitReason::Socket => "waiting for a socket",
+        WaitReason::File => "waiting for a file",
+        WaitReason::Fsync => "waiting for fsync",
+        WaitReason::PageFault => "waiting for a page fault's read",
+        WaitReason::Sleep => "sleeping",
+        WaitReason::Poll => "waiting in poll",
+        WaitReason::Terminal => "waiting for the terminal",
+        WaitReason::Unknown => "unknown",
+    }
+}
+
+/// Returns the same in a word or two, for a column.
+pub(crate) fn short_reason(reason: WaitReason) -> &'static str {
+    match reason {
+        WaitReason::Running => "CPU",
+        WaitReason::RunQueue => "run queue",
+        WaitReason::Lock => "lock",
+        WaitReason::Condition => "condition",
+        WaitReason::Join => "join",
+        WaitReason::Child => "child",
+        WaitReason::Pipe => "pipe",
+        WaitReason::Socket => "socket",
+        WaitReason::File => "file",
+        WaitReason::Fsync => "fsync",
+        WaitReason::PageFault => "page fault",
+        WaitReason::Sleep => "sleep",
+        WaitReason::Poll => "poll",
+        WaitReason::Terminal => "terminal",
+        WaitReason::Unknown => "unknown",
+    }
+}
+
+/// Returns what a cause is, in a few words.
+pub(crate) fn title(cause: WaitCause) -> &'static str {
+    match cause {
+        WaitCause::LockContention => "threads wait for a lock while its holder computes",
+        WaitCause::LockHeldOverIo => "threads wait for a lock while its holder waits, too",
+        WaitCause::SerialSection => "threads wait while one works",
+        WaitCause::Oversubscription => "more threads are ready than there are CPUs",
+        WaitCause::Imbalance => "threads wait for the slowest of them",
+        WaitCause::SynchronousWrite => "each record is forced to the disk by itself",
+        WaitCause::SmallIo => "many small reads or writes",
+        WaitCause::RoundTripInLoop => "one request at a time, each waits for its answer",
+        WaitCause::PollingSleep => "sleeps until something has happened",
+        WaitCause::WakeUpChain => "threads wake one another in turns",
+        WaitCause::PageFaultIo => "page faults read from files or swap",
+        WaitCause::CpuQuota => "the control group's limit of CPU time is used up",
+        WaitCause::ChildProcess => "the time is a child process's",
+    }
+}
+
+/// Returns the program and its arguments, or the process.
+pub(crate) fn target(all: &Waits) -> Vec<String> {
+    match (all.command.is_empty(), all.pid) {
+        (true, Some(pid)) => vec!["process".to_owned(), pid.to_string()],
+        _ => all.command.clone(),
+    }
+}
+
+/// Returns how the wall time divides: `wall 3.21 s: on a CPU 12 % (10–14), waiting 88 %`.
+pub(crate) fn division(all: &Waits) -> String {
+    let wall = format::seconds(all.wall_seconds);
+    if all.moments == 0 {
+        return format!("wall {wall}: too short to see where it went");
+    }
+    let on_cpu = all.on_cpu.value.clamp(0.0, 1.0);
+    let low = format::short_percent(all.on_cpu.low.clamp(0.0, 1.0));
+    let high = format::short_percent(all.on_cpu.high.clamp(0.0, 1.0));
+    let interval = match low == high {
+        true => String::new(),
+        false => format!(
+            " ({}–{})",
+            low.trim_end_matches(" %"),
+            high.trim_end_matches(" %")
+        ),
+    };
+    format!(
+        "wall {wall}: on a CPU {}{interval}, waiting {}",
+        format::short_percent(on_cpu),
+        format::short_percent(1.0 - on_cpu),
+    )
+}
+
+/// Returns what the figures rest on: moments, threads, and the share of unknown time.
+pub(crate) fn basis(all: &Waits) -> String {
+    let threads = all.threads.len() as u64 + all.more_threads;
+    let mut text = format!(
+        "{} of {}",
+        format::plural(all.moments, "moment"),
+        format::plural(threads, "thread"),
+    );
+    let sum = |of: fn(&ThreadTime) -> f64| all.threads.iter().map(of).sum::<f64>();
+    let (unknown, wall) = (sum(|one| one.unknown), sum(|one| one.wall));
+    if wall > 0.0 && unknown > 0.0 {
+        text.push_str(&format!(
+            "; {} of the threads' time unknown",
+            format::share(unknown / wall)
+        ));
+    }
+    text
+}
+
+/// Returns a place: `queue.c:120 in enqueue`.
+pub(crate) fn place(place: &WaitPlace) -> String {
+    let line = file_line(place.file.as_deref(), place.line);
+    match (line.is_empty(), place.function.is_empty()) {
+        (true, true) => "unknown place".to_owned(),
+        (true, false) => place.function.clone(),
+        (false, true) => line,
+        (false, false) => format!("{line} in {}", place.function),
+    }
+}
+
+/// Returns what the holder of a wait did meanwhile, with its share of the wait: `on a CPU 93 %`.
+pub(crate) fn holder_does(one: &Wait) -> String {
+    let (Some(_), Some(what)) = (&one.holder, one.holder_reason) else {
+        return String::new();
+    };
+    match one.holder_share > 0.0 {
+        true => format!(
+            "{} {}",
+            reason(what),
+            format::short_percent(one.holder_share.min(1.0))
+        ),
+        false => reason(what).to_owned(),
+    }
+}
+
+/// Returns the word for who is waited for, of a cause.
+pub(crate) fn holder_role(cause: WaitCause) -> &'static str {
+    match cause {
+        WaitCause::LockContention | WaitCause::LockHeldOverIo => "holder",
+        WaitCause::ChildProcess => "child",
+        WaitCause::RoundTripInLoop => "other end",
+        _ => "waits for",
+    }
+}
+
+/// Returns the share of the wall time with its interval: `62 % of the wall time (59–65 %)`.
+pub(crate) fn wall_share(share: &Estimate) -> String {
+    let part = |value: f64| format::short_percent(value.clamp(0.0, 1.0));
+    let ends = (part(share.low), part(share.high));
+    match ends.0 == ends.1 {
+        true => format!("{} of the wall time", part(share.value)),
+        false => format!(
+            "{} of the wall time ({}–{})",
+            part(share.value),
+            ends.0.trim_end_matches(" %"),
+            ends.1
+        ),
+    }
+}
+
+/// Returns the steps from the leading thread to the end of the chain: `join → lock`.
+pub(crate) fn through(step: &PathStep) -> String {
+    step.through.join(" → ")
+}
+
+/// Returns what was seen, a sentence.
+pub(crate) fn evidence(one: &WaitFinding) -> String {
+    let f = &one.figures;
+    let ready = format!(
+        "{} ready at an average moment, {}",
+        threads(f.ready_threads),
+        format::plural(u64::from(f.cpus), "CPU")
+    );
+    let holder = |does: &str, share: f64| {
+        format!(
+            "{does} {} of that time",
+            format::short_percent(share.clamp(0.0, 1.0))
+        )
+    };
+    let mut parts = vec![match one.cause {
+        WaitCause::Oversubscription | WaitCause::CpuQuota => {
+            waited(f, "was ready without a CPU", "were ready without a CPU", "")
+        }
+        WaitCause::SynchronousWrite => waited(f, "waited", "waited", " for the disk"),
+        WaitCause::PollingSleep => waited(f, "slept", "slept", ""),
+        WaitCause::PageFaultIo => waited(f, "waited", "waited", " for pages"),
+        _ => waited(f, "waited", "waited", ""),
+    }];
+    match one.cause {
+        WaitCause::LockContention => parts.push(holder("the holder was on a CPU", f.holder_on_cpu)),
+        WaitCause::LockHeldOverIo => {
+            parts.push(holder("the holder waited itself", 1.0 - f.holder_on_cpu));
+        }
+        WaitCause::SerialSection | WaitCause::Imbalance => {
+            if one.holder.is_some() {
+                parts.push(holder("the one was on a CPU", f.holder_on_cpu));
+            }
+            parts.push(ready);
+        }
+        WaitCause::Oversubscription | WaitCause::CpuQuota | WaitCause::WakeUpChain => {
+            parts.push(ready);
+        }
+        WaitCause::RoundTripInLoop => {
+            parts.push(holder("the other end was on a CPU", f.holder_on_cpu));
+        }
+        WaitCause::ChildProcess => parts.push(holder("the child was on a CPU", f.holder_on_cpu)),
+        WaitCause::SynchronousWrite
+        | WaitCause::SmallIo
+        | WaitCause::PollingSleep
+        | WaitCause::PageFaultIo => {}
+    }
+    parts.extend(calls(f));
+    parts.join("; ")
+}
+
+/// `3 threads waited 5,210 times, 1.20 s together, 230 µs each (seen at 1,204 moments)`.
+fn waited(f: &WaitFigures, one: &str, many: &str, what: &str) -> String {
+    let verb = if f.threads == 1 { one } else { many };
+    let mut text = format!("{} {verb}", format::plural(f.threads, "thread"));
+    if f.waits > 0 {
+        text.push_str(&format!(" about {}", format::times(rounded(f.waits))));
+    }
+    text.push_str(&format!("{what}, {}", format::seconds(f.seconds)));
+    if f.threads > 1 {
+        text.push_str(" together");
+    }
+    if f.waits > 1 {
+        let each = format::seconds(f.seconds / f.waits as f64);
+        text.push_str(&format!(", {each} each"));
+    }
+    let moments = format::plural(f.moments, "moment");
+    text.push_str(&format!(" (seen at {moments})"));
+    text
+}
+
+/// `200,000 calls of 16 bytes on average`.
+fn calls(f: &WaitFigures) -> Option<String> {
+    let bytes = f
+        .bytes_per_call
+        .filter(|bytes| bytes.is_finite() && *bytes >= 0.0)
+        .map(|bytes| match bytes < 1000.0 {
+            true => format::plural(bytes.round() as u64, "byte"),
+            false => format::bytes(bytes),
+        });
+    match (f.calls, bytes) {
+        (Some(calls), Some(bytes)) => Some(format!(
+            "about {} of {bytes} on average",
+            format::plural(rounded(calls), "call")
+        )),
+        (Some(calls), None) => Some(format!("about {}", format::plural(rounded(calls), "call"))),
+        (None, Some(bytes)) => Some(format!("{bytes} per call on average")),
+        (None, None) => None,
+    }
+}
+
+/// Two significant digits: more are not in an estimate of a number of events.
+pub(crate) fn rounded(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    (number / unit).saturating_mul(unit)
+}
+
+/// `1.3 threads`.
+fn threads(number: f64) -> String {
+    format!("{number:.1} threads")
+}
+
+/// Returns what to change, a sentence.
+pub(crate) fn fix(one: &WaitFinding) -> String {
+    let waiter = place(&one.waiter);
+    let holder = one.holder.as_ref().map(place);
+    let object = one.object.as_deref();
+    let the_lock = object.unwrap_or("the lock");
+    let at_holder = holder.as_deref().unwrap_or("its holder");
+    match one.cause {
+        WaitCause::LockContention => format!(
+            "do less while {the_lock} is held (at {at_holder}: prepare and clean up outside), or split it, \
+             by key or by thread, so that threads seldom meet"
+        ),
+        WaitCause::LockHeldOverIo => format!(
+            "release {the_lock} before the wait at {at_holder}: copy what it needs under the lock, then read, \
+             write or sleep without it"
+        ),
+        WaitCause::SerialSection => format!(
+            "divide the work at {} among the threads that wait at {waiter}, or do it while they still \
+             have work: more threads do not shorten it (Amdahl)",
+            holder.as_deref().unwrap_or("the one place")
+        ),
+        WaitCause::Oversubscription => format!(
+            "use {} that compute, one per CPU; with more, they only take turns",
+            format::plural(u64::from(one.figures.cpus.max(1)), "thread")
+        ),
+        WaitCause::Imbalance => {
+            let slowest = holder.as_deref().map_or_else(
+                || "the slowest".to_owned(),
+                |place| format!("the slowest (at {place})"),
+            );
+            format!(
+                "cut the work into smaller pieces that each thread takes when it is free, instead of one \
+                 fixed part each, and begin with the largest: {slowest} keeps the others at {waiter}"
+            )
+        }
+        WaitCause::SynchronousWrite => {
+            let file = object.map_or_else(String::new, |file| format!(" of {file}"));
+            format!(
+                "force several records{file} to the disk at once (group commit) instead of each at {waiter}; \
+                 fdatasync where the file's size does not change"
+            )
+        }
+        WaitCause::SmallIo => {
+            let file = object.map_or_else(String::new, |file| format!(" {file}"));
+            format!(
+                "read or write{file} through a buffer of 64 KiB or more at {waiter}, so that one system \
+                 call moves many records"
+            )
+        }
+        WaitCause::RoundTripInLoop => format!(
+            "send several requests before waiting for an answer at {waiter} (batches or pipelining), or \
+             keep several connections busy"
+        ),
+        WaitCause::PollingSleep => format!(
+            "wait at {waiter} for the event itself (condition variable, eventfd, poll on the descriptor, \
+             waitpid) instead of sleeping and looking again"
+        ),
+        WaitCause::WakeUpChain => format!(
+            "hand over many items at a time, or do both halves in one thread: each hand-over at {waiter} \
+             costs a sleep and a wake-up"
+        ),
+        WaitCause::PageFaultIo => {
+            let file = object.map_or_else(|| "the file".to_owned(), str::to_owned);
+            format!(
+                "have {file} read ahead before {waiter} touches it (madvise MADV_WILLNEED or \
+                 MADV_SEQUENTIAL, MAP_POPULATE, or read in large pieces)"
+            )
+        }
+        WaitCause::CpuQuota => "raise the control group's limit (cpu.max), or use no more threads than it \
+                                allows: a group that has used up its time stands until the next period"
+            .to_owned(),
+        WaitCause::ChildProcess => {
+            let child = object.unwrap_or("the child");
+            format!(
+                "start {child} earlier and collect its result later than at {waiter}, run several at once, \
+                 or call a library that does its work in this process"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_fixtures as fixture;
+
+    #[test]
+    fn reasons_and_titles_are_short_and_distinct() {
+        let titles: std::collections::HashSet<_> =
+            WaitCause::ALL.iter().map(|&cause| title(cause)).collect();
+        assert_eq!(titles.len(), WaitCause::ALL.len());
+        assert!(titles.iter().all(|title| title.len() <= 60));
+    }
+
+    #[test]
+    fn wall_time_divides_into_cpu_and_waiting() {
+        let mut all = fixture::waits();
+        assert_eq!(
+            division(&all),
+            "wall 3.21 s: on a CPU 12 % (10–14), waiting 88 %"
+        );
+        all.moments = 0;
+        assert_eq!(
+            division(&all),
+            "wall 3.21 s: too short to see where it went"
+        );
+    }
+
+    #[test]
+    fn sentences_of_all_causes_name_waiter_holder_and_object() {
+        let mut all = String::new();
+        for &cause in WaitCause::ALL {
+            let mut one = fixture::waits().findings[0].clone();
+            one.cause = cause;
+            if matches!(cause, WaitCause::SmallIo | WaitCause::SynchronousWrite) {
+                one.object = Some("/var/lib/store/log".to_owned());
+                one.figures.calls = Some(200_000);
+                one.figures.bytes_per_call = Some(16.2);
+            }
+            all.push_str(&format!(
+                "{}: {}\n  {}\n  {}\n",
+                cause.id(),
+                title(cause),
+                evidence(&one),
+                fix(&one)
+            ));
+        }
+        insta::assert_snapshot!("waits", all);
+    }
+
+    #[test]
+    fn sentences_without_holder_and_object_are_still_sentences() {
+        for &cause in WaitCause::ALL {
+            let mut one = fixture::waits().findings[0].clone();
+            one.cause = cause;
+            (one.holder, one.object) = (None, None);
+            one.figures = WaitFigures::default();
+            let text = format!("{} {} {}", fix(&one), evidence(&one), title(cause));
+            assert!(!text.contains("  ") && !text.contains("NaN"), "{text}");
+        }
+    }
+}
