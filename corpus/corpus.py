@@ -54,6 +54,11 @@ class Program:
         return self.label["cause"] == "none"
 
     @property
+    def waits(self):
+        """Whether this program's time is waiting (`kind = "wait"`) rather than a processor's."""
+        return self.label.get("kind", "cpu") == "wait"
+
+    @property
     def split(self):
         return split(self.name)
 
