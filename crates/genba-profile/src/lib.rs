@@ -23,6 +23,7 @@ mod record;
 pub mod recording_tail;
 pub mod sampler;
 mod timer_signal;
+pub mod wait_sampler;
 
 /// The event name of recordings made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";

@@ -10,7 +10,7 @@
 //! Each sample is weighted by its thread's CPU time since the last one, so sums stay right where
 //! samples are skipped: threads are stopped for at most [`MAX_STOPPED_SHARE`] of the time.
 
-mod sample_record;
+pub(crate) mod sample_record;
 mod sampler;
 mod stop_throttle;
 mod stopped_thread;

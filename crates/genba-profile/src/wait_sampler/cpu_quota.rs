@@ -1,0 +1,82 @@
+//! How long a control group's quota stopped its threads, and how many CPUs a process may use.
+
+use std::path::PathBuf;
+
+/// The CPU accounts of the control groups of a process (cgroup v2).
+#[derive(Debug)]
+pub struct CpuQuota {
+    /// `cpu.stat` of its group and those around it.
+    files: Vec<PathBuf>,
+    before: u64,
+}
+
+impl CpuQuota {
+    /// Begins to watch the groups of a process.
+    pub fn of(pid: i32) -> Self {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        let mut files = Vec::new();
+        let mut group = text
+            .lines()
+            .find_map(|line| line.strip_prefix("0::/"))
+            .map(|path| PathBuf::from("/sys/fs/cgroup").join(path));
+        while let Some(path) = group {
+            let file = path.join("cpu.stat");
+            if file.is_file() {
+                files.push(file);
+            }
+            group = path
+                .parent()
+                .filter(|parent| parent.starts_with("/sys/fs/cgroup"))
+                .map(PathBuf::from);
+        }
+        let mut quota = Self { files, before: 0 };
+        quota.before = quota.total();
+        quota
+    }
+
+    /// Time for which threads of these groups were stopped since, ns; of nested groups the largest.
+    pub fn throttled(&self) -> u64 {
+        self.total().saturating_sub(self.before)
+    }
+
+    fn total(&self) -> u64 {
+        let of = |file: &PathBuf| {
+            throttled_usec(&std::fs::read_to_string(file).unwrap_or_default()).unwrap_or(0)
+        };
+        self.files.iter().map(of).max().unwrap_or(0) * 1_000
+    }
+}
+
+fn throttled_usec(text: &str) -> Option<u64> {
+    text.lines()
+        .find_map(|line| line.strip_prefix("throttled_usec ")?.trim().parse().ok())
+}
+
+/// CPUs on which a process may run (sched_getaffinity(2)); 1 if unknown.
+pub fn allowed_cpus(pid: i32) -> u32 {
+    // SAFETY: all zeros are a set of CPUs.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is as long as said.
+    let result =
+        unsafe { libc::sched_getaffinity(pid, size_of::<libc::cpu_set_t>(), &raw mut set) };
+    if result != 0 {
+        return 1;
+    }
+    // SAFETY: reads the set.
+    unsafe { libc::CPU_COUNT(&set) }.unsigned_abs().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read() {
+        assert_eq!(
+            throttled_usec("usage_usec 5\nthrottled_usec 42\n"),
+            Some(42)
+        );
+        assert_eq!(throttled_usec("usage_usec 5\n"), None);
+        assert!(allowed_cpus(std::process::id() as i32) >= 1);
+    }
+}

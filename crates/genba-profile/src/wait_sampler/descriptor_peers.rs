@@ -1,0 +1,270 @@
+//! Who is at the other end of a pipe or socket.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use super::waited_for::Enders;
+
+/// Descriptors that are looked at of each process.
+const MAX_DESCRIPTORS: usize = 4096;
+/// How long the list of open descriptors is used.
+const FRESH: Duration = Duration::from_millis(200);
+
+/// A process with a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Holder {
+    pid: i32,
+    reads: bool,
+    writes: bool,
+}
+
+/// The pipes and sockets that the watched processes have open.
+#[derive(Debug, Default)]
+pub struct DescriptorPeers {
+    /// The watched processes.
+    pub processes: Vec<i32>,
+    holders: HashMap<String, Vec<Holder>>,
+    read_at: Option<Instant>,
+    /// Socket inodes with the inode of the other end.
+    socket_peers: HashMap<String, Option<String>>,
+}
+
+impl DescriptorPeers {
+    /// The watched processes that have the other end of a pipe or socket: those that may write where
+    /// the waiting one reads, and the other way round.
+    pub fn other_ends(&mut self, pid: i32, name: &str, reads: bool) -> Enders {
+        let other = if name.starts_with("socket:") {
+            let found = self
+                .socket_peers
+                .entry(name.to_owned())
+                .or_insert_with(|| peer_of_socket(pid, name));
+            match found {
+                Some(other) => other.clone(),
+                None => return Enders::Nobody,
+            }
+        } else {
+            name.to_owned()
+        };
+        let fresh = self.read_at.is_some_and(|at| at.elapsed() < FRESH);
+        if !fresh || !self.holders.contains_key(&other) {
+            self.read();
+        }
+        let socket = other.starts_with("socket:");
+        let holders = self.holders.get(&other).map_or(&[][..], Vec::as_slice);
+        let fits = |holder: &&Holder| socket || if reads { holder.writes } else { holder.reads };
+        let mut found: Vec<i32> = holders
+            .iter()
+            .filter(fits)
+            .map(|holder| holder.pid)
+            .collect();
+        found.dedup();
+        // Descriptors are inherited: who waits himself is at both ends only if nobody else is.
+        if found.iter().any(|other| *other != pid) {
+            found.retain(|other| *other != pid);
+        }
+        if found.is_empty() {
+            Enders::Nobody
+        } else {
+            Enders::Processes(found)
+        }
+    }
+
+    fn read(&mut self) {
+        // No more often than the list is worth: a wait for somebody outside would read it each time.
+        let too_early = Duration::from_millis(20);
+        if self.read_at.is_some_and(|at| at.elapsed() < too_early) {
+            return;
+        }
+        self.holders.clear();
+        for pid in &self.processes {
+            let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+                continue;
+            };
+            for entry in entries.flatten().take(MAX_DESCRIPTORS) {
+                let Ok(link) = std::fs::read_link(entry.path()) else {
+                    continue;
+                };
+                let name = link.to_string_lossy();
+                let is_fifo = || {
+                    use std::os::unix::fs::FileTypeExt;
+                    name.starts_with('/')
+                        && !name.starts_with("/dev/")
+                        && std::fs::metadata(entry.path())
+                            .is_ok_and(|found| found.file_type().is_fifo())
+                };
+                if !(name.starts_with("pipe:") || name.starts_with("socket:") || is_fifo()) {
+                    continue;
+                }
+                let mode = entry
+                    .metadata()
+                    .map_or(0, |found| found.permissions().mode());
+                self.holders
+                    .entry(name.into_owned())
+                    .or_default()
+                    .push(Holder {
+                        pid: *pid,
+                        reads: mode & 0o400 != 0,
+                        writes: mode & 0o200 != 0,
+                    });
+            }
+        }
+        self.read_at = Some(Instant::now());
+    }
+}
+
+/// The other end of `socket:[INODE]`.
+fn peer_of_socket(pid: i32, name: &str) -> Option<String> {
+    let inode: u32 = name
+        .strip_prefix("socket:[")?
+        .strip_suffix(']')?
+        .parse()
+        .ok()?;
+    let peer = match unix_peer(inode).ok().flatten() {
+        Some(peer) => peer,
+        None => ["tcp", "tcp6"].iter().find_map(|protocol| {
+            let path = format!("/proc/{pid}/net/{protocol}");
+            tcp_peer(&std::fs::read_to_string(path).ok()?, inode)
+        })?,
+    };
+    Some(format!("socket:[{peer}]"))
+}
+
+/// The inode of the socket with local and remote address exchanged, in the text of
+/// `/proc/net/tcp` (proc_net_tcp(5)).
+fn tcp_peer(text: &str, inode: u32) -> Option<u32> {
+    let row = |line: &str| -> Option<(String, String, u32)> {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let (local, remote) = (words.next()?.to_owned(), words.next()?.to_owned());
+        Some((local, remote, words.nth(6)?.parse().ok()?))
+    };
+    let (local, remote, _) = text.lines().filter_map(row).find(|row| row.2 == inode)?;
+    text.lines()
+        .filter_map(row)
+        .find(|row| row.0 == remote && row.1 == local && row.2 != inode)
+        .map(|row| row.2)
+}
+
+/// The inode at the other end of a Unix socket, by sock_diag(7).
+fn unix_peer(inode: u32) -> io::Result<Option<u32>> {
+    const NETLINK_SOCK_DIAG: i32 = 4;
+    const SOCK_DIAG_BY_FAMILY: u16 = 20;
+    const NLM_F_REQUEST: u16 = 1;
+    const UDIAG_SHOW_PEER: u32 = 4;
+    const UNIX_DIAG_PEER: u16 = 2;
+    const HEADER: usize = 16;
+    const MESSAGE: usize = 16;
+    // SAFETY: no pointers.
+    let socket = unsafe {
+        libc::socket(
+            libc::AF_NETLINK,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+            NETLINK_SOCK_DIAG,
+        )
+    };
+    if socket < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and ours.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    let mut request = Vec::with_capacity(HEADER + 24);
+    request.extend(40u32.to_le_bytes());
+    request.extend(SOCK_DIAG_BY_FAMILY.to_le_bytes());
+    request.extend(NLM_F_REQUEST.to_le_bytes());
+    request.extend([0; 8]);
+    // struct unix_diag_req.
+    request.extend([libc::AF_UNIX as u8, 0, 0, 0]);
+    request.extend(u32::MAX.to_le_bytes());
+    request.extend(inode.to_le_bytes());
+    request.extend(UDIAG_SHOW_PEER.to_le_bytes());
+    request.extend([0xff; 8]);
+    // SAFETY: the buffer is as long as said.
+    let sent = unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            request.as_ptr().cast(),
+            request.len(),
+            0,
+        )
+    };
+    if sent < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut reply = [0u8; 512];
+    // SAFETY: the buffer is as long as said.
+    let received = unsafe {
+        libc::recv(
+            socket.as_raw_fd(),
+            reply.as_mut_ptr().cast(),
+            reply.len(),
+            0,
+        )
+    };
+    let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    let reply = &reply[..received];
+    let half = |at: usize| Some(u16::from_le_bytes(reply.get(at..at + 2)?.try_into().ok()?));
+    if half(4) != Some(SOCK_DIAG_BY_FAMILY) {
+        return Ok(None);
+    }
+    let mut at = HEADER + MESSAGE;
+    while let (Some(length), Some(kind)) = (half(at), half(at + 2)) {
+        if kind == UNIX_DIAG_PEER {
+            let value = reply
+                .get(at + 4..at + 8)
+                .and_then(|word| word.try_into().ok());
+            return Ok(value.map(u32::from_le_bytes));
+        }
+        if length < 4 {
+            break;
+        }
+        at += usize::from(length).next_multiple_of(4);
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::fd::AsRawFd;
+
+    fn name_of(descriptor: &impl AsRawFd) -> String {
+        let link = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+        std::fs::read_link(link).unwrap().display().to_string()
+    }
+
+    #[test]
+    fn ends_of_sockets_and_pipes_are_found() {
+        let me = std::process::id() as i32;
+        let mut peers = DescriptorPeers {
+            processes: vec![me],
+            ..Default::default()
+        };
+        let (one, two) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(peer_of_socket(me, &name_of(&one)), Some(name_of(&two)));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        assert_eq!(peer_of_socket(me, &name_of(&near)), Some(name_of(&far)));
+        let (reader, writer) = std::io::pipe().unwrap();
+        assert_eq!(
+            peers.other_ends(me, &name_of(&reader), true),
+            Enders::Processes(vec![me])
+        );
+        drop(writer);
+        peers.read_at = None;
+        assert_eq!(
+            peers.other_ends(me, &name_of(&reader), true),
+            Enders::Nobody
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_table_is_survived(text in "[ 0-9A-F:\n]*", inode in any::<u32>()) {
+            let _ = tcp_peer(&text, inode);
+        }
+    }
+}

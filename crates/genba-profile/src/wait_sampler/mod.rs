@@ -1,0 +1,29 @@
+//! Watching what threads wait for, without root and without stopping them.
+//!
+//! The kernel's own account says how long a thread was on a CPU, how long it was ready, and thus how
+//! long it was blocked (`/proc/TID/schedstat`). What it is blocked in is looked up at random
+//! moments: the system call with its arguments and the stack pointer (`/proc/TID/syscall`), the
+//! stack (`process_vm_readv`), the owner of a lock in its memory, the other end of a pipe or socket.
+//! All threads are looked at together, so that at each moment it is known who waits for whom. When
+//! a thread is sampled on a CPU (cpu-clock), the others are looked at at once: that tells what it
+//! did while they waited for it.
+//!
+//! The samples of stacks are a recording (`perf.data`); the rest is a [`WaitRecording`].
+
+mod cpu_quota;
+mod descriptor_peers;
+mod moments;
+mod sampler;
+mod stack_copy;
+mod system_call;
+mod thread_files;
+mod wait_recording;
+mod waited_for;
+mod watch;
+
+pub use sampler::WaitSampler;
+pub use wait_recording::{
+    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WaitObject,
+    WaitRecording, WatchedProcess, WatchedThread,
+};
+pub use watch::{watch_command, watch_process};

@@ -1,0 +1,356 @@
+//! Adds up moments: which thread is in which state, and whom it waits for. Pure.
+
+use std::collections::HashMap;
+
+use super::wait_recording::{
+    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WatchedThread,
+};
+
+/// Most distinct chains and pairs; later ones are not kept.
+const MAX_DISTINCT: usize = 200_000;
+/// Most moments of samples on a CPU that are kept.
+const MAX_CPU_MOMENTS: usize = 500_000;
+/// Most pieces of a thread's timeline before neighbours are merged.
+const MAX_SPANS: usize = 4_000;
+/// Longest chain of threads that wait for one another.
+const MAX_CHAIN: usize = 16;
+
+/// A thread at a moment.
+#[derive(Clone, Debug)]
+pub struct ThreadNow {
+    /// The thread.
+    pub thread: ThreadIndex,
+    /// Its state.
+    pub state: StateIndex,
+    /// Whether it waits.
+    pub waits: bool,
+    /// Whether this wait has only just been seen to begin.
+    pub new: bool,
+    /// The threads of which one ends the wait, as far as that is known.
+    pub waits_for: Vec<ThreadIndex>,
+}
+
+/// The sums so far.
+#[derive(Debug, Default)]
+pub struct Moments {
+    /// Distinct states.
+    pub states: Vec<SeenState>,
+    state_ids: HashMap<(ThreadIndex, Option<SeenWait>), StateIndex>,
+    chains: HashMap<Vec<StateIndex>, u32>,
+    chain_sums: Vec<Chain>,
+    pairs: HashMap<(StateIndex, StateIndex), (f64, u64)>,
+    /// Kept samples on a CPU.
+    pub cpu_moments: Vec<CpuMoment>,
+    /// Moments.
+    pub count: u64,
+    /// Sum of ready threads × ns.
+    pub ready_ns: f64,
+}
+
+impl Moments {
+    /// The index of a state.
+    pub fn intern(&mut self, thread: ThreadIndex, wait: Option<SeenWait>) -> StateIndex {
+        let states = &mut self.states;
+        *self
+            .state_ids
+            .entry((thread, wait))
+            .or_insert_with_key(|(thread, wait)| {
+                states.push(SeenState {
+                    thread: *thread,
+                    wait: wait.clone(),
+                    ns: 0.0,
+                    moments: 0,
+                    entries: 0,
+                    long_entries: 0,
+                });
+                states.len() as StateIndex - 1
+            })
+    }
+
+    /// Adds a moment that stands for `ns` of wall time. `random` decides between several threads
+    /// that may end a wait.
+    pub fn add(&mut self, now: &[ThreadNow], leader: Option<ThreadIndex>, ns: u64, random: u64) {
+        self.count += 1;
+        let time = ns as f64;
+        let by_thread = by_thread(now);
+        for one in now {
+            let state = &mut self.states[one.state as usize];
+            state.ns += time;
+            state.moments += 1;
+            if one.new {
+                state.entries += 1;
+            } else if state.long_entries < state.entries {
+                state.long_entries += 1;
+            }
+            if !one.waits {
+                self.ready_ns += time;
+                continue;
+            }
+            let Some(next) = self.next_of(one, &by_thread, now, None, random) else {
+                continue;
+            };
+            let key = (one.state, now[next].state);
+            if self.pairs.len() < MAX_DISTINCT || self.pairs.contains_key(&key) {
+                let sum = self.pairs.entry(key).or_default();
+                sum.0 += time;
+                sum.1 += 1;
+            }
+        }
+        if let Some((chain, _)) = self.chain(now, &by_thread, leader, None, random) {
+            let sum = &mut self.chain_sums[chain as usize];
+            sum.ns += time;
+            sum.moments += 1;
+        }
+    }
+
+    /// Adds the moment of a sample of `thread` on a CPU; it stands for no time.
+    pub fn add_cpu_sample(
+        &mut self,
+        now: &[ThreadNow],
+        leader: Option<ThreadIndex>,
+        (thread, tid, time): (ThreadIndex, i32, u64),
+        random: u64,
+    ) {
+        if self.cpu_moments.len() >= MAX_CPU_MOMENTS {
+            return;
+        }
+        let by_thread = by_thread(now);
+        let waiters: Vec<StateIndex> = now
+            .iter()
+            .filter(|one| one.waits && one.waits_for.contains(&thread))
+            .map(|one| one.state)
+            .collect();
+        let chain = self
+            .chain(now, &by_thread, leader, Some(thread), random)
+            .filter(|(_, end)| *end == thread)
+            .map(|(chain, _)| chain);
+        if chain.is_some() || !waiters.is_empty() {
+            self.cpu_moments.push(CpuMoment {
+                tid,
+                time,
+                chain,
+                waiters,
+            });
+        }
+    }
+
+    /// Which thread ends a wait: the running one that was sampled, else one of those that run, else
+    /// one of the others.
+    fn next_of(
+        &self,
+        one: &ThreadNow,
+        by_thread: &HashMap<ThreadIndex, usize>,
+        now: &[ThreadNow],
+        sampled: Option<ThreadIndex>,
+        random: u64,
+    ) -> Option<usize> {
+        let known: Vec<usize> = one
+            .waits_for
+            .iter()
+            .filter_map(|thread| by_thread.get(thread).copied())
+            .collect();
+        if let Some(at) = known.iter().find(|at| Some(now[**at].thread) == sampled) {
+            return Some(*at);
+        }
+        let running: Vec<usize> = known.iter().copied().filter(|at| !now[*at].waits).collect();
+        let from = if running.is_empty() { &known } else { &running };
+        (!from.is_empty()).then(|| from[(random % from.len() as u64) as usize])
+    }
+
+    /// The chain from the leader on, with the thread at its end.
+    fn chain(
+        &mut self,
+        now: &[ThreadNow],
+        by_thread: &HashMap<ThreadIndex, usize>,
+        leader: Option<ThreadIndex>,
+        sampled: Option<ThreadIndex>,
+        random: u64,
+    ) -> Option<(u32, ThreadIndex)> {
+        let mut at = *by_thread.get(&leader?)?;
+        let mut passed = vec![at];
+        while now[at].waits && passed.len() < MAX_CHAIN {
+            let Some(next) = self.next_of(&now[at], by_thread, now, sampled, random) else {
+                break;
+            };
+            if passed.contains(&next) {
+                break;
+            }
+            passed.push(next);
+            at = next;
+        }
+        let states: Vec<StateIndex> = passed.iter().map(|at| now[*at].state).collect();
+        if self.chains.len() >= MAX_DISTINCT && !self.chains.contains_key(&states) {
+            return None;
+        }
+        let sums = &mut self.chain_sums;
+        let index = *self.chains.entry(states).or_insert_with_key(|states| {
+            sums.push(Chain {
+                states: states.clone(),
+                ns: 0.0,
+                moments: 0,
+            });
+            sums.len() as u32 - 1
+        });
+        Some((index, now[at].thread))
+    }
+
+    /// Chains and pairs.
+    pub fn finish(self) -> (Vec<SeenState>, Vec<Chain>, Vec<Pair>, Vec<CpuMoment>) {
+        let mut pairs: Vec<Pair> = self
+            .pairs
+            .into_iter()
+            .map(|((waiter, holder), (ns, moments))| Pair {
+                waiter,
+                holder,
+                ns,
+                moments,
+            })
+            .collect();
+        pairs.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.waiter.cmp(&b.waiter)));
+        (self.states, self.chain_sums, pairs, self.cpu_moments)
+    }
+}
+
+fn by_thread(now: &[ThreadNow]) -> HashMap<ThreadIndex, usize> {
+    now.iter()
+        .enumerate()
+        .map(|(at, one)| (one.thread, at))
+        .collect()
+}
+
+/// Appends a piece to a timeline: to the last one if its state is the same. When there are many, each
+/// pair of neighbours becomes one with the state of the longer.
+pub fn extend_timeline(thread: &mut WatchedThread, from: u64, to: u64, state: StateIndex) {
+    let spans = &mut thread.timeline;
+    match spans.last_mut() {
+        Some(last) if last.2 == state && last.1 >= from => last.1 = to,
+        _ => spans.push((from, to, state)),
+    }
+    if spans.len() > MAX_SPANS {
+        *spans = spans
+            .chunks(2)
+            .map(|pair| {
+                let last = pair[pair.len() - 1];
+                let longer = pair.iter().max_by_key(|span| span.1 - span.0);
+                (pair[0].0, last.1, longer.map_or(last.2, |span| span.2))
+            })
+            .collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use genba_model::WaitReason;
+    use proptest::prelude::*;
+
+    use crate::wait_sampler::wait_recording::WaitObject;
+
+    fn wait(reason: WaitReason) -> Option<SeenWait> {
+        Some(SeenWait {
+            reason,
+            call: 0,
+            object: WaitObject::Nothing,
+            stack: (1, 1),
+        })
+    }
+
+    fn now(thread: u32, state: u32, waits_for: Option<&[u32]>) -> ThreadNow {
+        ThreadNow {
+            thread,
+            state,
+            waits: waits_for.is_some(),
+            new: true,
+            waits_for: waits_for.unwrap_or_default().to_vec(),
+        }
+    }
+
+    /// Main joins a worker, which waits for a lock that another holds who runs.
+    #[test]
+    fn the_chain_ends_at_who_runs() {
+        let mut moments = Moments::default();
+        let joins = moments.intern(0, wait(WaitReason::Join));
+        let locks = moments.intern(1, wait(WaitReason::Lock));
+        let runs = moments.intern(2, None);
+        assert_eq!(moments.intern(2, None), runs);
+        let all = [
+            now(0, joins, Some(&[1])),
+            now(1, locks, Some(&[2])),
+            now(2, runs, None),
+        ];
+        moments.add(&all, Some(0), 5, 0);
+        moments.add(&all, Some(0), 7, 1);
+        moments.add_cpu_sample(&all, Some(0), (2, 22, 99), 0);
+        assert_eq!(moments.ready_ns, 12.0);
+        let (states, chains, pairs, cpu) = moments.finish();
+        assert_eq!(states[locks as usize].ns, 12.0);
+        assert_eq!(chains.len(), 1);
+        assert_eq!(
+            (&chains[0].states[..], chains[0].ns),
+            (&[joins, locks, runs][..], 12.0)
+        );
+        assert_eq!(pairs.len(), 2);
+        assert_eq!((cpu[0].chain, &cpu[0].waiters[..]), (Some(0), &[locks][..]));
+    }
+
+    #[test]
+    fn threads_that_wait_for_one_another_end_the_chain() {
+        let mut moments = Moments::default();
+        let one = moments.intern(0, wait(WaitReason::Condition));
+        let two = moments.intern(1, wait(WaitReason::Condition));
+        let all = [now(0, one, Some(&[1])), now(1, two, Some(&[0]))];
+        moments.add(&all, Some(0), 1, 0);
+        let (_, chains, ..) = moments.finish();
+        assert_eq!(chains[0].states, [one, two]);
+    }
+
+    #[test]
+    fn who_runs_is_preferred_and_the_sampled_one_before_it() {
+        let mut moments = Moments::default();
+        let waits = moments.intern(0, wait(WaitReason::Condition));
+        let sleeps = moments.intern(1, wait(WaitReason::Sleep));
+        let (three, four) = (moments.intern(2, None), moments.intern(3, None));
+        let all = [
+            now(0, waits, Some(&[1, 2, 3])),
+            now(1, sleeps, Some(&[])),
+            now(2, three, None),
+            now(3, four, None),
+        ];
+        for random in 0..10 {
+            moments.add(&all, Some(0), 1, random);
+        }
+        moments.add_cpu_sample(&all, Some(0), (3, 33, 1), 0);
+        let (_, chains, _, cpu) = moments.finish();
+        assert!(chains.iter().all(|chain| chain.states[1] != sleeps));
+        let chain = &chains[cpu[0].chain.unwrap() as usize];
+        assert_eq!(chain.states, [waits, four]);
+    }
+
+    proptest! {
+        #[test]
+        fn timelines_stay_short_and_without_gaps(lengths in prop::collection::vec((1u64..9, 0u32..3), 0..9000)) {
+            let mut thread = WatchedThread::default();
+            let mut at = 0;
+            for (length, state) in lengths {
+                extend_timeline(&mut thread, at, at + length, state);
+                at += length;
+            }
+            prop_assert!(thread.timeline.len() <= MAX_SPANS);
+            prop_assert!(thread.timeline.windows(2).all(|pair| pair[0].1 == pair[1].0));
+            prop_assert_eq!(thread.timeline.last().map_or(0, |span| span.1), at);
+        }
+
+        #[test]
+        fn time_of_chains_is_the_time_of_moments(waits_for in prop::collection::vec(prop::collection::vec(0u32..6, 0..4), 6), random in any::<u64>()) {
+            let mut moments = Moments::default();
+            let all: Vec<ThreadNow> = (0u32..).zip(&waits_for).map(|(thread, others)| {
+                let state = moments.intern(thread, (!others.is_empty()).then(|| wait(WaitReason::Lock).unwrap()));
+                now(thread, state, (!others.is_empty()).then_some(&others[..]))
+            }).collect();
+            moments.add(&all, Some(0), 3, random);
+            let (_, chains, ..) = moments.finish();
+            prop_assert_eq!(chains.iter().map(|chain| chain.ns).sum::<f64>(), 3.0);
+            prop_assert!(chains.iter().all(|chain| chain.states.len() <= 6));
+        }
+    }
+}

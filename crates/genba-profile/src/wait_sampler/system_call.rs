@@ -1,0 +1,244 @@
+//! What a blocked system call waits for, from its number and arguments.
+
+use genba_model::WaitReason;
+
+/// What a blocked thread waits on, before names are looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WaitedOn {
+    /// A futex word at this address.
+    Futex(u64),
+    /// A descriptor.
+    Descriptor(i32),
+    /// The first of the structures of `poll` at this address, which is the only one.
+    PolledOne(u64),
+    /// A child process, or any child (0 or below).
+    Child(i32),
+    /// Nothing that has a name.
+    Nothing,
+}
+
+/// A blocked system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockedCall {
+    /// Its number; -1 where the thread is blocked outside of system calls: in a page fault.
+    pub number: i64,
+    /// Its arguments.
+    pub arguments: [u64; 6],
+    /// User stack pointer.
+    pub stack_pointer: u64,
+    /// User instruction pointer.
+    pub instruction: u64,
+}
+
+impl BlockedCall {
+    /// Parses `/proc/TID/syscall` (proc(5)); `None` while the thread runs or is ready to, and where
+    /// it has ended.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_ascii_whitespace();
+        let number: i64 = words.next()?.parse().ok()?;
+        let mut hex = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+        let mut arguments = [0; 6];
+        if number >= 0 {
+            for argument in &mut arguments {
+                *argument = hex()?;
+            }
+        }
+        Some(Self {
+            number,
+            arguments,
+            stack_pointer: hex()?,
+            instruction: hex()?,
+        })
+    }
+
+    /// What it waits for and on; descriptors say more once they are looked up.
+    #[must_use]
+    pub fn waits(&self) -> (WaitReason, WaitedOn) {
+        let [first, second, ..] = self.arguments;
+        let descriptor = WaitedOn::Descriptor(first as i32);
+        match self.number {
+            -1 => (WaitReason::PageFault, WaitedOn::Nothing),
+            libc::SYS_futex => (WaitReason::Condition, WaitedOn::Futex(first)),
+            FUTEX_WAIT => (WaitReason::Condition, WaitedOn::Futex(first)),
+            libc::SYS_read
+            | libc::SYS_write
+            | libc::SYS_readv
+            | libc::SYS_writev
+            | libc::SYS_pread64
+            | libc::SYS_pwrite64
+            | libc::SYS_preadv
+            | libc::SYS_pwritev
+            | libc::SYS_preadv2
+            | libc::SYS_pwritev2
+            | libc::SYS_splice
+            | libc::SYS_vmsplice
+            | libc::SYS_tee
+            | libc::SYS_copy_file_range
+            | libc::SYS_ftruncate
+            | libc::SYS_fallocate
+            | libc::SYS_fstat
+            | libc::SYS_getdents64
+            | libc::SYS_close
+            | libc::SYS_ioctl => (WaitReason::File, descriptor),
+            libc::SYS_sendfile => (WaitReason::File, descriptor),
+            libc::SYS_recvfrom
+            | libc::SYS_sendto
+            | libc::SYS_recvmsg
+            | libc::SYS_sendmsg
+            | libc::SYS_recvmmsg
+            | libc::SYS_sendmmsg
+            | libc::SYS_accept
+            | libc::SYS_accept4
+            | libc::SYS_connect
+            | libc::SYS_shutdown => (WaitReason::Socket, descriptor),
+            libc::SYS_fsync
+            | libc::SYS_fdatasync
+            | libc::SYS_syncfs
+            | libc::SYS_sync_file_range => (WaitReason::Fsync, descriptor),
+            libc::SYS_sync | libc::SYS_msync => (WaitReason::Fsync, WaitedOn::Nothing),
+            libc::SYS_open
+            | libc::SYS_openat
+            | libc::SYS_openat2
+            | libc::SYS_stat
+            | libc::SYS_lstat
+            | libc::SYS_newfstatat
+            | libc::SYS_statx
+            | libc::SYS_access
+            | libc::SYS_faccessat
+            | libc::SYS_unlink
+            | libc::SYS_unlinkat
+            | libc::SYS_rename
+            | libc::SYS_renameat
+            | libc::SYS_renameat2
+            | libc::SYS_mkdir
+            | libc::SYS_mkdirat
+            | libc::SYS_rmdir
+            | libc::SYS_truncate
+            | libc::SYS_readlink
+            | libc::SYS_readlinkat
+            | libc::SYS_execve
+            | libc::SYS_execveat
+            | libc::SYS_io_getevents => (WaitReason::File, WaitedOn::Nothing),
+            libc::SYS_wait4 => (WaitReason::Child, WaitedOn::Child(first as i32)),
+            libc::SYS_waitid => {
+                const P_PID: u64 = 1;
+                let child = if first == P_PID { second as i32 } else { 0 };
+                (WaitReason::Child, WaitedOn::Child(child))
+            }
+            // A thread that is blocked in creating a process waits for a vfork's child.
+            libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
+                (WaitReason::Child, WaitedOn::Child(0))
+            }
+            libc::SYS_nanosleep | libc::SYS_clock_nanosleep => {
+                (WaitReason::Sleep, WaitedOn::Nothing)
+            }
+            libc::SYS_poll | libc::SYS_ppoll if second == 1 => {
+                (WaitReason::Poll, WaitedOn::PolledOne(first))
+            }
+            // Without descriptors only the time is left.
+            libc::SYS_poll | libc::SYS_ppoll if second == 0 => {
+                (WaitReason::Sleep, WaitedOn::Nothing)
+            }
+            libc::SYS_select | libc::SYS_pselect6 if first == 0 => {
+                (WaitReason::Sleep, WaitedOn::Nothing)
+            }
+            libc::SYS_poll
+            | libc::SYS_ppoll
+            | libc::SYS_select
+            | libc::SYS_pselect6
+            | libc::SYS_epoll_wait
+            | libc::SYS_epoll_pwait
+            | libc::SYS_epoll_pwait2
+            | libc::SYS_io_uring_enter
+            | libc::SYS_rt_sigtimedwait
+            | libc::SYS_rt_sigsuspend
+            | libc::SYS_pause => (WaitReason::Poll, WaitedOn::Nothing),
+            libc::SYS_flock => (WaitReason::Lock, descriptor),
+            libc::SYS_fcntl if matches!(second as i32, libc::F_SETLKW | libc::F_OFD_SETLKW) => {
+                (WaitReason::Lock, descriptor)
+            }
+            libc::SYS_semop
+            | libc::SYS_semtimedop
+            | libc::SYS_msgrcv
+            | libc::SYS_msgsnd
+            | libc::SYS_mq_timedreceive
+            | libc::SYS_mq_timedsend => (WaitReason::Condition, WaitedOn::Nothing),
+            _ => (WaitReason::Unknown, WaitedOn::Nothing),
+        }
+    }
+}
+
+/// `futex_wait` of Linux 6.7; its first argument is the word, too.
+const FUTEX_WAIT: i64 = 455;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn call(number: i64, arguments: [u64; 6]) -> (WaitReason, WaitedOn) {
+        BlockedCall {
+            number,
+            arguments,
+            stack_pointer: 0,
+            instruction: 0,
+        }
+        .waits()
+    }
+
+    #[test]
+    fn lines_of_proc_are_parsed() {
+        let blocked =
+            BlockedCall::parse("0 0x3 0x7f00 0x20000 0x1 0x2 0x0 0x7ffc 0x7f68\n").unwrap();
+        assert_eq!(blocked.number, 0);
+        assert_eq!(blocked.arguments, [3, 0x7f00, 0x20000, 1, 2, 0]);
+        assert_eq!(
+            (blocked.stack_pointer, blocked.instruction),
+            (0x7ffc, 0x7f68)
+        );
+        let fault = BlockedCall::parse("-1 0x7ffc 0x7f68\n").unwrap();
+        assert_eq!(fault.waits().0, WaitReason::PageFault);
+        assert_eq!(fault.instruction, 0x7f68);
+        for other in ["running\n", "", "0 0x3"] {
+            assert_eq!(BlockedCall::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn calls_are_told_apart() {
+        assert_eq!(
+            call(libc::SYS_poll, [9, 0, 100, 0, 0, 0]).0,
+            WaitReason::Sleep
+        );
+        assert_eq!(
+            call(libc::SYS_poll, [9, 1, 100, 0, 0, 0]).1,
+            WaitedOn::PolledOne(9)
+        );
+        assert_eq!(
+            call(libc::SYS_poll, [9, 2, 100, 0, 0, 0]),
+            (WaitReason::Poll, WaitedOn::Nothing)
+        );
+        assert_eq!(
+            call(libc::SYS_waitid, [1, 77, 0, 0, 0, 0]).1,
+            WaitedOn::Child(77)
+        );
+        assert_eq!(
+            call(libc::SYS_fcntl, [5, libc::F_SETLKW as u64, 0, 0, 0, 0]),
+            (WaitReason::Lock, WaitedOn::Descriptor(5))
+        );
+        assert_eq!(
+            call(libc::SYS_fcntl, [5, libc::F_GETFL as u64, 0, 0, 0, 0]).0,
+            WaitReason::Unknown
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "\\PC*") {
+            if let Some(blocked) = BlockedCall::parse(&text) {
+                let _ = blocked.waits();
+            }
+        }
+    }
+}

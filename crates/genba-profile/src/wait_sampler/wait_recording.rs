@@ -1,0 +1,169 @@
+//! What the wait sampler saw, as plain values: threads, states, and who waited for whom.
+
+use genba_model::WaitReason;
+
+/// Index into [`WaitRecording::threads`].
+pub type ThreadIndex = u32;
+/// Index into [`WaitRecording::states`].
+pub type StateIndex = u32;
+
+/// Everything that was seen of the waits of a command or process. Times are CLOCK_MONOTONIC, ns.
+#[derive(Clone, Debug, Default)]
+pub struct WaitRecording {
+    /// Start of the command or of watching.
+    pub began: u64,
+    /// Its end.
+    pub ended: u64,
+    /// Moments at which all threads were looked at.
+    pub moments: u64,
+    /// The first thread of the command or process: whose end is the end of the whole.
+    pub leader: Option<ThreadIndex>,
+    /// All threads, in the order in which they were first seen.
+    pub threads: Vec<WatchedThread>,
+    /// Threads that were not watched: too many.
+    pub unwatched_threads: u64,
+    /// All processes.
+    pub processes: Vec<WatchedProcess>,
+    /// Distinct states.
+    pub states: Vec<SeenState>,
+    /// From the leader's state along who waits for whom.
+    pub chains: Vec<Chain>,
+    /// By waiting state and state of the thread that was waited for.
+    pub pairs: Vec<Pair>,
+    /// Moments of samples on a CPU, as far as somebody waited for that thread or it ended a chain.
+    pub cpu_moments: Vec<CpuMoment>,
+    /// Sum over moments of threads on a CPU or ready, × ns.
+    pub ready_ns: f64,
+    /// CPUs that the command may use.
+    pub cpus: u32,
+    /// Time for which the control group's quota stopped its threads, ns.
+    pub throttled: u64,
+    /// Whether threads on a CPU were sampled.
+    pub cpu_sampled: bool,
+    /// Whether blocked system calls could be read at all.
+    pub calls_readable: bool,
+    /// What was requested and could not be had, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+pub struct WatchedThread {
+    /// Process id.
+    pub pid: i32,
+    /// Thread id.
+    pub tid: i32,
+    /// Last name.
+    pub name: String,
+    /// Start, or when it was first seen.
+    pub began: u64,
+    /// End.
+    pub ended: u64,
+    /// On a CPU in between, ns.
+    pub running: u64,
+    /// Ready without a CPU, ns.
+    pub runnable: u64,
+    /// How often it got a CPU.
+    pub slices: u64,
+    /// Its states over time: start, end, state; pieces are merged as they become many.
+    pub timeline: Vec<(u64, u64, StateIndex)>,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default)]
+pub struct WatchedProcess {
+    /// Process id.
+    pub pid: i32,
+    /// Its parent.
+    pub parent: i32,
+    /// Bytes that its reading calls returned while it was watched.
+    pub read_bytes: u64,
+    /// Bytes that its writing calls passed.
+    pub written_bytes: u64,
+    /// Reading calls.
+    pub reads: u64,
+    /// Writing calls.
+    pub writes: u64,
+}
+
+/// A distinct state of a thread, with the time in it.
+#[derive(Clone, Debug)]
+pub struct SeenState {
+    /// The thread.
+    pub thread: ThreadIndex,
+    /// Where it waits; `None` on a CPU or ready for one.
+    pub wait: Option<SeenWait>,
+    /// Time in it, ns.
+    pub ns: f64,
+    /// Moments at which it was seen.
+    pub moments: u64,
+    /// How often it was seen to begin.
+    pub entries: u64,
+    /// Entries that were still there at the next moment.
+    pub long_entries: u64,
+}
+
+/// Where and on what a thread waits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SeenWait {
+    /// What for, as far as the system call tells.
+    pub reason: WaitReason,
+    /// Number of the system call; -1 outside of any.
+    pub call: i64,
+    /// On what.
+    pub object: WaitObject,
+    /// The sample in the recording that has its stack: thread and time.
+    pub stack: (i32, u64),
+}
+
+/// What is waited on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum WaitObject {
+    /// Nothing with a name.
+    Nothing,
+    /// A word in memory.
+    Futex(u64),
+    /// A file by path, a pipe or socket by `pipe:[INODE]`, or what the kernel calls it.
+    Descriptor(String),
+    /// A child process; 0 for any.
+    Child(i32),
+    /// Another thread, whose end is waited for.
+    Thread(ThreadIndex),
+}
+
+/// The leader's state and those of the threads behind it, the last one waiting for nobody known.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// States, the leader's first.
+    pub states: Vec<StateIndex>,
+    /// Wall time, ns.
+    pub ns: f64,
+    /// Moments.
+    pub moments: u64,
+}
+
+/// A waiting state with that of the thread that was waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// Who waits.
+    pub waiter: StateIndex,
+    /// What the other did.
+    pub holder: StateIndex,
+    /// Time, ns.
+    pub ns: f64,
+    /// Moments.
+    pub moments: u64,
+}
+
+/// A sample of a thread on a CPU, with who waited for it.
+#[derive(Clone, Debug)]
+pub struct CpuMoment {
+    /// Thread id of the sample.
+    pub tid: i32,
+    /// Its time.
+    pub time: u64,
+    /// The chain that ended at this thread.
+    pub chain: Option<u32>,
+    /// Waiting states that waited for this thread.
+    pub waiters: Vec<StateIndex>,
+}
