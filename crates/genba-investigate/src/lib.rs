@@ -30,6 +30,7 @@ pub mod repeat_runs;
 pub mod run_summary;
 mod sampling;
 mod script_sampling;
+pub mod waits;
 pub mod workload_causes;
 
 pub use error::{InvestigateError, in_words};

@@ -9,10 +9,10 @@ use genba_observe::Observations;
 use serde::{Deserialize, Serialize};
 
 use crate::input::conversions::Conversion;
-use crate::input::own_code::is_toolchain_file;
 use crate::input::request_sizes::Sizes;
 use crate::input::runtime_services::is_library;
 use crate::input::values::Values;
+use genba_symbols::is_toolchain_file;
 
 /// All that is known of one measured program.
 #[derive(Debug, Default)]

@@ -18,10 +18,10 @@ use crate::constants::search_limits::{
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::UserCall;
 use crate::input::from_profile::{is_own, place_of};
-use crate::input::own_code::is_toolchain_file;
 use crate::input::runtime_services::{is_allocator, is_library};
 use genba_attribution::counted::{CallSite, ExecutedFunctions, Joined, call_sites};
 use genba_symbols::CodeFrame;
+use genba_symbols::is_toolchain_file;
 
 /// What waits to be passed on: calls of the service by a library function.
 #[derive(Clone, Default)]

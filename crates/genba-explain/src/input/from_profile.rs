@@ -22,7 +22,6 @@ use crate::input::conversions::{add_formats, conversions};
 use crate::input::functions_with_callees::functions_with_callees;
 use crate::input::kernel_work::kernel_work;
 use crate::input::library_time::{library_time, user_callers};
-use crate::input::own_code::is_toolchain_file;
 use crate::input::runtime_services::is_scan_function;
 use crate::input::runtime_use::runtime_use;
 use crate::input::values::Values;
@@ -30,6 +29,7 @@ use genba_attribution::AddressHits;
 use genba_attribution::FunctionCode;
 use genba_attribution::counted::{ExecutedFunctions, Joined, inclusive_time};
 use genba_attribution::{Function, FunctionId, ResolvedProfile, share_of};
+use genba_symbols::is_toolchain_file;
 
 /// What is known of the runs from elsewhere.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -430,25 +430,8 @@ pub(crate) fn bare(name: &str) -> &str {
 /// runtime, the dynamic linker, allocators, generated code and the kernel's page of code.
 #[must_use]
 pub fn is_own(module: &str) -> bool {
-    const RUNTIME: [&str; 14] = [
-        "libc.so",
-        "libc-",
-        "libm.so",
-        "libm-",
-        "ld-linux",
-        "ld-2",
-        "libpthread",
-        "libdl",
-        "librt",
-        "libstdc++",
-        "libgcc_s",
-        "libjemalloc",
-        "libmimalloc",
-        "libtcmalloc",
-    ];
-    let file = module.rsplit('/').next().unwrap_or(module);
     let generated = is_generated_code(std::path::Path::new(module));
-    module.starts_with('/') && !generated && !RUNTIME.iter().any(|prefix| file.starts_with(prefix))
+    module.starts_with('/') && !generated && !genba_symbols::is_runtime_library(module)
 }
 
 #[cfg(test)]

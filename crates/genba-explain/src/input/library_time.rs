@@ -11,8 +11,8 @@ use crate::constants::search_limits::MAX_LIBRARY_FUNCTIONS;
 use crate::input::analysis_input::{FunctionInput, LibraryTime, UserCall};
 use crate::input::call_paths::{CallPaths, Follow};
 use crate::input::from_profile::is_own;
-use crate::input::own_code::is_toolchain_file;
 use crate::input::runtime_services::is_library;
+use genba_symbols::is_toolchain_file;
 
 /// Index of a function of the profile among those that were executed.
 fn executed_as(

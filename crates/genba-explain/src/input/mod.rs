@@ -11,7 +11,6 @@ pub(crate) mod functions_with_callees;
 pub(crate) mod kernel_work;
 pub(crate) mod library_time;
 pub mod observed_events;
-pub(crate) mod own_code;
 pub mod request_sizes;
 pub(crate) mod runtime_services;
 pub(crate) mod runtime_use;

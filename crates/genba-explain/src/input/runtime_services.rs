@@ -1,6 +1,6 @@
 //! Services of the runtime by the names of its functions.
 
-use crate::input::own_code::is_library_name;
+use genba_symbols::is_library_name;
 
 /// A function's name without what libraries put around it: `__GI___libc_write` is `write`,
 /// `cfree@GLIBC_2.2.5` is `cfree`.

@@ -9,9 +9,9 @@ use genba_symbols::CodeFrame;
 use crate::constants::search_limits::{MAX_STACK_DEPTH, MAX_USER_PLACES};
 use crate::input::analysis_input::UserPlace;
 use crate::input::from_profile::{is_own, place_of};
-use crate::input::own_code::is_toolchain_file;
 use crate::input::runtime_services::{is_copy_function, is_library};
 use genba_attribution::ResolvedProfile;
+use genba_symbols::is_toolchain_file;
 
 /// The user's own lines in which the samples of this recording were taken, or that called the
 /// library in which they were; most first.

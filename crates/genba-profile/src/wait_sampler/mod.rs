@@ -17,6 +17,7 @@ mod sampler;
 mod stack_copy;
 mod system_call;
 mod thread_files;
+mod variable_place;
 mod wait_recording;
 mod waited_for;
 mod watch;

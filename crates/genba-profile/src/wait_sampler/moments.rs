@@ -24,6 +24,8 @@ pub struct ThreadNow {
     pub state: StateIndex,
     /// Whether it waits.
     pub waits: bool,
+    /// Whether it waits for other threads rather than for the world outside.
+    pub for_threads: bool,
     /// Whether this wait has only just been seen to begin.
     pub new: bool,
     /// The threads of which one ends the wait, as far as that is known.
@@ -100,6 +102,16 @@ impl Moments {
             let sum = &mut self.chain_sums[chain as usize];
             sum.ns += time;
             sum.moments += 1;
+            match now.iter().filter(|one| !one.waits).count() {
+                0 => sum.idle_ns += time,
+                1 => {
+                    sum.alone_ns += time;
+                    if now.iter().filter(|one| one.for_threads).count() >= 2 {
+                        sum.awaited_ns += time;
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
@@ -124,14 +136,12 @@ impl Moments {
             .chain(now, &by_thread, leader, Some(thread), random)
             .filter(|(_, end)| *end == thread)
             .map(|(chain, _)| chain);
-        if chain.is_some() || !waiters.is_empty() {
-            self.cpu_moments.push(CpuMoment {
-                tid,
-                time,
-                chain,
-                waiters,
-            });
-        }
+        self.cpu_moments.push(CpuMoment {
+            tid,
+            time,
+            chain,
+            waiters,
+        });
     }
 
     /// Which thread ends a wait: the running one that was sampled, else one of those that run, else
@@ -188,6 +198,9 @@ impl Moments {
                 states: states.clone(),
                 ns: 0.0,
                 moments: 0,
+                idle_ns: 0.0,
+                alone_ns: 0.0,
+                awaited_ns: 0.0,
             });
             sums.len() as u32 - 1
         });
@@ -260,6 +273,7 @@ mod tests {
             thread,
             state,
             waits: waits_for.is_some(),
+            for_threads: waits_for.is_some(),
             new: true,
             waits_for: waits_for.unwrap_or_default().to_vec(),
         }

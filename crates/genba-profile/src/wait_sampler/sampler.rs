@@ -15,6 +15,7 @@ use super::descriptor_peers::DescriptorPeers;
 use super::moments::{Moments, ThreadNow, extend_timeline};
 use super::stack_copy::{self, CodeRanges};
 use super::thread_files::{ProcessIo, SchedStat, ThreadFiles};
+use super::variable_place::variable_place;
 use super::wait_recording::{
     SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
 };
@@ -77,6 +78,8 @@ pub struct WaitSampler {
     code: HashMap<i32, (CodeRanges, Instant)>,
     /// Samples of stacks by thread and key.
     stacks: HashMap<(i32, u64), (i32, u64)>,
+    /// Files in whose data words lie that threads waited on.
+    variables: HashMap<(i32, u64), Option<(String, u64)>>,
     peers: DescriptorPeers,
     quota: CpuQuota,
     leader: i32,
@@ -114,7 +117,8 @@ impl WaitSampler {
                 let attr = events.attr;
                 (Some(events), attr, name)
             }
-            Err((attr, error)) => {
+            Err(refused) => {
+                let (attr, error) = *refused;
                 notes.push(format!(
                     "what threads did on a CPU was not sampled: perf events are refused ({error}); \
                      only who waits is known, not for which line\n  to allow them: sudo sysctl \
@@ -146,6 +150,7 @@ impl WaitSampler {
             io_before: HashMap::new(),
             code: HashMap::new(),
             stacks: HashMap::new(),
+            variables: HashMap::new(),
             peers: DescriptorPeers::default(),
             quota: CpuQuota::of(leader),
             leader,
@@ -361,6 +366,7 @@ impl WaitSampler {
                         }
                         if exec {
                             self.code.remove(&pid);
+                            self.variables.retain(|(of, _), _| *of != pid);
                         }
                         if exec && pid == self.leader {
                             self.starter = None;
@@ -563,6 +569,12 @@ impl WaitSampler {
                 thread: live.index,
                 state: live.state,
                 waits: live.waits.is_some(),
+                for_threads: live.waits.as_ref().is_some_and(|wait| {
+                    matches!(
+                        wait.reason,
+                        WaitReason::Condition | WaitReason::Lock | WaitReason::Join
+                    )
+                }),
                 new,
                 waits_for: Vec::new(),
             });
@@ -634,7 +646,13 @@ impl WaitSampler {
         };
         let object = match &found.object {
             Named::Nothing => WaitObject::Nothing,
-            Named::Futex(address) => WaitObject::Futex(*address),
+            Named::Futex(address) => {
+                let place = self
+                    .variables
+                    .entry((pid, *address))
+                    .or_insert_with(|| variable_place(pid, *address));
+                WaitObject::Futex(*address, place.clone())
+            }
             Named::Descriptor(name) => WaitObject::Descriptor(name.clone()),
             Named::Child(child) => WaitObject::Child(*child),
             Named::Thread(tid) => self
@@ -740,7 +758,7 @@ fn registers(frame_pointer: u64, stack_pointer: u64, instruction: u64) -> [u64; 
     registers
 }
 
-type Refused = (perf_event_open_sys::bindings::perf_event_attr, io::Error);
+type Refused = Box<(perf_event_open_sys::bindings::perf_event_attr, io::Error)>;
 
 /// Opens cpu-clock with stack copies, including time in the kernel where that may be sampled.
 fn open_cpu_clock(target: Target) -> Result<(OpenedEvents, &'static str), Refused> {
@@ -768,11 +786,12 @@ fn open_cpu_clock(target: Target) -> Result<(OpenedEvents, &'static str), Refuse
             while pages > 0 {
                 match open_events(target, &mut attr, pages) {
                     Ok(opened) => return Ok((opened, name)),
-                    Err((_, error)) => refused = Some((attr, error)),
+                    Err((_, error)) => refused = Some(Box::new((attr, error))),
                 }
                 pages /= 4;
             }
         }
     }
-    Err(refused.unwrap_or_else(|| (Default::default(), io::ErrorKind::PermissionDenied.into())))
+    Err(refused
+        .unwrap_or_else(|| Box::new((Default::default(), io::ErrorKind::PermissionDenied.into()))))
 }

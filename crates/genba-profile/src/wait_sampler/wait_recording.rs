@@ -30,7 +30,7 @@ pub struct WaitRecording {
     pub chains: Vec<Chain>,
     /// By waiting state and state of the thread that was waited for.
     pub pairs: Vec<Pair>,
-    /// Moments of samples on a CPU, as far as somebody waited for that thread or it ended a chain.
+    /// Moments of samples on a CPU.
     pub cpu_moments: Vec<CpuMoment>,
     /// Sum over moments of threads on a CPU or ready, × ns.
     pub ready_ns: f64,
@@ -121,8 +121,9 @@ pub struct SeenWait {
 pub enum WaitObject {
     /// Nothing with a name.
     Nothing,
-    /// A word in memory.
-    Futex(u64),
+    /// A word in memory; in static data with its file and the distance from the file's start in
+    /// memory.
+    Futex(u64, Option<(String, u64)>),
     /// A file by path, a pipe or socket by `pipe:[INODE]`, or what the kernel calls it.
     Descriptor(String),
     /// A child process; 0 for any.
@@ -140,6 +141,12 @@ pub struct Chain {
     pub ns: f64,
     /// Moments.
     pub moments: u64,
+    /// The part of it in which no thread was on a CPU or ready, ns.
+    pub idle_ns: f64,
+    /// The part in which exactly one was, ns.
+    pub alone_ns: f64,
+    /// The part of `alone_ns` in which at least two others waited for threads, ns.
+    pub awaited_ns: f64,
 }
 
 /// A waiting state with that of the thread that was waited for.

@@ -1,4 +1,4 @@
-//! Whose code a source file is.
+//! Whose code a source file, function or module is.
 
 /// Parts of paths of files that come with compilers and libraries: a user changes the line
 /// that uses them, not them.
@@ -36,6 +36,29 @@ pub fn is_library_name(name: &str) -> bool {
     ]
     .iter()
     .any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether a module belongs to the C and C++ runtime, the dynamic linker, or is an allocator.
+#[must_use]
+pub fn is_runtime_library(module: &str) -> bool {
+    const RUNTIME: [&str; 14] = [
+        "libc.so",
+        "libc-",
+        "libm.so",
+        "libm-",
+        "ld-linux",
+        "ld-2",
+        "libpthread",
+        "libdl",
+        "librt",
+        "libstdc++",
+        "libgcc_s",
+        "libjemalloc",
+        "libmimalloc",
+        "libtcmalloc",
+    ];
+    let file = module.rsplit('/').next().unwrap_or(module);
+    RUNTIME.iter().any(|prefix| file.starts_with(prefix))
 }
 
 #[cfg(test)]

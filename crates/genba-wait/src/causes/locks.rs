@@ -1,0 +1,139 @@
+//! Locks that threads wait for.
+
+use std::collections::{BTreeMap, HashSet};
+
+use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
+use genba_profile::wait_sampler::Chain;
+
+use super::Found;
+use crate::grouped_waits::waits_of_states;
+use crate::view::{Places, View, most};
+
+#[derive(Default)]
+struct Lock {
+    /// Wall time with this lock on the critical path while its holder ran, and while that waited.
+    computing: f64,
+    waiting: f64,
+    ns: f64,
+    moments: u64,
+    waits: f64,
+    threads: HashSet<u32>,
+    waiters: BTreeMap<WaitPlace, f64>,
+    holder_places: Places,
+    /// Where holders waited, with time.
+    holder_waits: BTreeMap<WaitPlace, f64>,
+}
+
+/// `lock-contention` and `lock-held-over-io`.
+pub fn find(view: &View<'_>) -> Vec<Found> {
+    let recording = view.recording;
+    let counts = waits_of_states(view);
+    let mut locks: BTreeMap<Option<String>, Lock> = BTreeMap::new();
+    for (index, (state, seen)) in (0u32..).zip(view.states.iter().zip(&recording.states)) {
+        if state.reason != WaitReason::Lock {
+            continue;
+        }
+        let lock = locks.entry(state.object.clone()).or_default();
+        lock.ns += seen.ns;
+        lock.moments += seen.moments;
+        lock.waits += counts[index as usize];
+        lock.threads.insert(seen.thread);
+        *lock.waiters.entry(state.place.clone()).or_default() += seen.ns;
+        for (place, samples) in view.holder_places.get(&index).into_iter().flatten() {
+            *lock.holder_places.entry(place.clone()).or_default() += samples;
+        }
+    }
+    for pair in &recording.pairs {
+        let (waiter, holder) = (
+            &view.states[pair.waiter as usize],
+            &view.states[pair.holder as usize],
+        );
+        if waiter.reason == WaitReason::Lock
+            && !matches!(holder.reason, WaitReason::Running | WaitReason::Lock)
+            && let Some(lock) = locks.get_mut(&waiter.object)
+        {
+            *lock.holder_waits.entry(holder.place.clone()).or_default() += pair.ns;
+        }
+    }
+    for chain in &recording.chains {
+        // The last lock before the end is the one whose holder the end is.
+        let Some(object) = last_lock(view, chain) else {
+            continue;
+        };
+        let Some(lock) = locks.get_mut(&object) else {
+            continue;
+        };
+        match view.end(chain).reason {
+            WaitReason::Running => lock.computing += chain.ns,
+            WaitReason::Lock => {}
+            _ => lock.waiting += chain.ns,
+        }
+    }
+    if recording.leader.is_none() {
+        without_leader(view, &mut locks);
+    }
+    let mut all = Vec::new();
+    for (object, lock) in locks {
+        let most_waiter = lock.waiters.iter().max_by(|a, b| a.1.total_cmp(b.1));
+        let Some((waiter, _)) = most_waiter else {
+            continue;
+        };
+        let on_path = lock.computing + lock.waiting;
+        let figures = WaitFigures {
+            moments: lock.moments,
+            seconds: lock.ns / 1e9,
+            waits: lock.waits.round() as u64,
+            threads: lock.threads.len() as u64,
+            holder_on_cpu: if on_path > 0.0 {
+                lock.computing / on_path
+            } else {
+                0.0
+            },
+            ..WaitFigures::default()
+        };
+        let over_io = lock.waiting > lock.computing;
+        let holder = if over_io {
+            let longest = lock.holder_waits.iter().max_by(|a, b| a.1.total_cmp(b.1));
+            longest.map(|(place, _)| place.clone())
+        } else {
+            most(&lock.holder_places).map(|(place, _)| place.clone())
+        };
+        // A shorter section, or a lock for each part of the data, takes most of the waiting away.
+        all.push(Found {
+            cause: match over_io {
+                true => WaitCause::LockHeldOverIo,
+                false => WaitCause::LockContention,
+            },
+            waits_ns: on_path,
+            saved_ns: (on_path * 0.9, on_path * 0.5, on_path),
+            waiter: waiter.clone(),
+            holder,
+            object,
+            figures,
+        });
+    }
+    all
+}
+
+/// The object of the last lock on a chain.
+#[allow(clippy::option_option)]
+fn last_lock(view: &View<'_>, chain: &Chain) -> Option<Option<String>> {
+    let states = chain.states.iter().rev();
+    states
+        .map(|state| &view.states[*state as usize])
+        .find(|state| state.reason == WaitReason::Lock)
+        .map(|state| state.object.clone())
+}
+
+/// Of a process that was attached to there is no thread whose end ends the whole: a lock counts by
+/// its share of the time of those threads that wait for it.
+fn without_leader(view: &View<'_>, locks: &mut BTreeMap<Option<String>, Lock>) {
+    for lock in locks.values_mut() {
+        let threads = lock.threads.len().max(1) as f64;
+        let io: f64 = lock.holder_waits.values().sum();
+        let share = (io / lock.ns.max(1.0)).clamp(0.0, 1.0);
+        let of_wall = (lock.ns / threads).min(view.wall());
+        lock.waiting = of_wall * share;
+        lock.computing = of_wall * (1.0 - share);
+    }
+}

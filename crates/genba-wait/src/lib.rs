@@ -1,0 +1,90 @@
+//! What the wall clock waits for: from what the wait sampler saw to the document of `genba wait`.
+//!
+//! **Scope.** Names for stacks, locks and threads; the wall time of every thread; waits by
+//! place and object with what the thread that was waited for did meanwhile; the critical path
+//! through threads and processes; causes of needless waiting with what a fix would gain.
+//!
+//! **Not here.** Watching ([`genba_profile::wait_sampler`]), sentences and pages.
+//!
+//! **Method.** At random moments all threads were looked at together, so a moment has a graph of who
+//! waits for whom (wPerf, OSDI 2018). From the leading thread its edges lead to a thread that runs,
+//! or waits for the world outside: that is where the wall time of this moment went. Waiting and
+//! running are on one scale, as blocked samples (BCOZ, OSDI 2024) are.
+
+mod causes;
+mod critical_path;
+mod grouped_waits;
+mod object_names;
+mod reasons;
+mod stacks;
+mod thread_times;
+mod view;
+
+use std::collections::HashSet;
+
+use genba_model::{WaitReason, Waits};
+use genba_profile::wait_sampler::WaitRecording;
+use genba_profile::{ReadError, Recording};
+
+use crate::object_names::ObjectNames;
+use crate::stacks::Stacks;
+use crate::view::View;
+
+/// The document of a recording. `stacks` is the file that was recorded with it.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn waits(recording: &WaitRecording, stacks: &Recording) -> Result<Waits, ReadError> {
+    let waiting = recording.states.iter().filter_map(|state| {
+        let wait = state.wait.as_ref()?;
+        Some(wait.stack)
+    });
+    let running = recording
+        .cpu_moments
+        .iter()
+        .map(|moment| (moment.tid, moment.time));
+    let wanted: HashSet<(i32, u64)> = waiting.chain(running).collect();
+    let stacks = Stacks::read(stacks, &wanted)?;
+    Ok(of_view(&View::new(
+        recording,
+        &stacks,
+        &mut ObjectNames::default(),
+    )))
+}
+
+fn of_view(view: &View<'_>) -> Waits {
+    let recording = view.recording;
+    let (threads, more_threads) = thread_times::thread_times(view);
+    let chained = view.chained();
+    let on_cpu: f64 = recording
+        .chains
+        .iter()
+        .filter(|chain| view.end(chain).reason == WaitReason::Running)
+        .map(|chain| chain.ns)
+        .sum();
+    let share = match chained > 0.0 {
+        true => on_cpu / chained,
+        false => (view.ready_threads()).min(1.0),
+    };
+    let mut sources = vec!["times: /proc/TID/schedstat".to_owned()];
+    if recording.calls_readable {
+        sources.push("waits: /proc/TID/syscall at random moments".to_owned());
+    }
+    if recording.cpu_sampled {
+        sources.push("on a CPU: perf event cpu-clock".to_owned());
+    }
+    Waits {
+        command: Vec::new(),
+        pid: None,
+        wall_seconds: view.wall() / 1e9,
+        moments: recording.moments,
+        on_cpu: critical_path::share_of_moments(view, share),
+        sources,
+        threads,
+        more_threads: more_threads + recording.unwatched_threads,
+        waits: grouped_waits::grouped_waits(view),
+        critical_path: critical_path::critical_path(view),
+        findings: causes::findings(view),
+        notes: recording.notes.clone(),
+    }
+}

@@ -1,0 +1,165 @@
+//! The stacks of waiting and of running threads, with names.
+
+use std::collections::{HashMap, HashSet};
+
+use genba_model::WaitPlace;
+use genba_profile::reader::{Sample, StackId, Tables};
+use genba_profile::{ReadError, ReadOptions, Recording};
+use genba_symbols::{
+    KernelSymbols, ModuleKind, RecordedKernel, Symbolizer, is_library_name, is_runtime_library,
+    is_toolchain_file,
+};
+
+/// Most frames of a stack that are named.
+const MAX_FRAMES: usize = 64;
+
+/// A frame of a stack with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFrame {
+    /// The function, inlined ones included, and its line.
+    pub place: WaitPlace,
+    /// Whether it is code that the user may change.
+    pub own: bool,
+    /// Whether it is the kernel's.
+    pub kernel: bool,
+}
+
+/// Stacks of samples by thread and time.
+#[derive(Debug, Default)]
+pub struct Stacks {
+    by_sample: HashMap<(i32, u64), u32>,
+    stacks: Vec<Vec<NamedFrame>>,
+}
+
+impl Stacks {
+    /// Reads the stacks of these samples of a recording.
+    ///
+    /// # Errors
+    /// When the recording cannot be read.
+    pub fn read(recording: &Recording, wanted: &HashSet<(i32, u64)>) -> Result<Self, ReadError> {
+        let mut found: HashMap<(i32, u64), StackId> = HashMap::new();
+        let mut sink = |sample: &Sample, _: &Tables| {
+            let key = (sample.tid, sample.time);
+            if wanted.contains(&key) {
+                found.insert(key, sample.stack);
+            }
+        };
+        let tables = recording.scan(&ReadOptions::default(), &mut sink)?;
+        let kernel = KernelSymbols::of_recording(RecordedKernel {
+            release: recording.info().os_release.clone(),
+            reference: tables.kernel_reference.clone(),
+        });
+        let code = Symbolizer::new(tables.modules.clone(), kernel);
+        let mut named: HashMap<StackId, u32> = HashMap::new();
+        let mut stacks = Self::default();
+        for (sample, id) in found {
+            let all = &mut stacks.stacks;
+            let index = *named.entry(id).or_insert_with(|| {
+                all.push(name(&code, &tables, id));
+                all.len() as u32 - 1
+            });
+            stacks.by_sample.insert(sample, index);
+        }
+        Ok(stacks)
+    }
+
+    /// The stack of a sample, innermost frame first; empty if it is not known.
+    pub fn get(&self, sample: (i32, u64)) -> &[NamedFrame] {
+        self.by_sample
+            .get(&sample)
+            .map_or(&[], |index| &self.stacks[*index as usize])
+    }
+}
+
+/// The innermost frame of the user's code; else the innermost of any that has a name.
+pub fn own_frame(stack: &[NamedFrame]) -> Option<&NamedFrame> {
+    stack
+        .iter()
+        .find(|frame| frame.own)
+        .or_else(|| stack.iter().find(|frame| !frame.kernel))
+        .or_else(|| stack.first())
+}
+
+/// The place of a stack: that of [`own_frame`].
+pub fn place_of(stack: &[NamedFrame]) -> WaitPlace {
+    own_frame(stack).map_or_else(unknown_place, |frame| frame.place.clone())
+}
+
+/// Where nothing is known.
+pub fn unknown_place() -> WaitPlace {
+    WaitPlace {
+        function: "[unknown]".to_owned(),
+        file: None,
+        line: None,
+    }
+}
+
+/// The outermost function of the user's code, which tells what a thread is for.
+pub fn entry_function(stack: &[NamedFrame]) -> Option<&str> {
+    stack
+        .iter()
+        .rfind(|frame| frame.own)
+        .map(|frame| frame.place.function.as_str())
+}
+
+fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
+    let mut named = Vec::new();
+    for frame in tables.stack(id).take(MAX_FRAMES) {
+        let location = tables.location(frame.location);
+        let offset = location
+            .offset
+            .saturating_sub(u64::from(frame.is_return_address));
+        let module = location.module;
+        let address = code.address(module, offset);
+        let kernel = code.is_kernel(module);
+        let path = code.module_name(module);
+        let own_module = code.module(module).kind != ModuleKind::Vdso
+            && path.starts_with('/')
+            && !is_runtime_library(&path);
+        let symbol = code.function_at(module, address).map(|found| found.name);
+        let lines = code.frames_at(module, address);
+        let without_lines = lines.is_empty();
+        for line in &lines {
+            let function = match (line.inlined, &line.function, &symbol) {
+                (false, _, Some(symbol)) => symbol.clone(),
+                (_, Some(function), _) => function.to_string(),
+                _ => "[unknown]".to_owned(),
+            };
+            let users = line
+                .file
+                .as_deref()
+                .is_some_and(|file| !is_toolchain_file(file));
+            named.push(NamedFrame {
+                own: own_module && users && !is_library_name(&function),
+                kernel,
+                place: WaitPlace {
+                    function,
+                    file: line.file.as_deref().map(str::to_owned),
+                    line: line.line,
+                },
+            });
+        }
+        if without_lines {
+            let known = symbol.is_some();
+            let function = symbol.unwrap_or_else(|| {
+                let file = path.rsplit('/').next().unwrap_or(&path);
+                format!("[unknown in {file}]")
+            });
+            named.push(NamedFrame {
+                own: own_module && known && !is_library_name(&function) && !is_start(&function),
+                kernel,
+                place: WaitPlace {
+                    function,
+                    file: None,
+                    line: None,
+                },
+            });
+        }
+    }
+    named
+}
+
+/// Functions that the linker adds to every program.
+fn is_start(function: &str) -> bool {
+    matches!(function, "_start" | "_init" | "_fini") || function.ends_with("@plt")
+}

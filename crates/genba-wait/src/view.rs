@@ -1,0 +1,263 @@
+//! A recording with its places: what every state is, and what threads did while others waited.
+
+use std::collections::{HashMap, HashSet};
+
+use genba_model::{WaitPlace, WaitReason};
+use genba_profile::wait_sampler::{
+    Chain, SeenWait, StateIndex, WaitObject, WaitRecording, WatchedThread,
+};
+
+use crate::object_names::ObjectNames;
+use crate::reasons::refine;
+use crate::stacks::{NamedFrame, Stacks, entry_function, own_frame, place_of, unknown_place};
+
+/// Most functions of a stack that are shown.
+const MAX_SHOWN: usize = 8;
+
+/// A state with names.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// What for; [`WaitReason::Running`] on a CPU or ready.
+    pub reason: WaitReason,
+    /// The user's code; unknown on a CPU.
+    pub place: WaitPlace,
+    /// Name of what is waited on.
+    pub object: Option<String>,
+    /// Functions, innermost first.
+    pub stack: Vec<String>,
+    /// The outermost function of the user's code.
+    pub entry: Option<String>,
+}
+
+/// Where a thread was on a CPU, by number of samples.
+pub type Places = HashMap<WaitPlace, u64>;
+
+/// A recording with names.
+#[derive(Debug)]
+pub struct View<'a> {
+    /// What was recorded.
+    pub recording: &'a WaitRecording,
+    /// By [`StateIndex`].
+    pub states: Vec<State>,
+    /// By chain: where its last thread was on a CPU.
+    pub chain_places: HashMap<u32, Places>,
+    /// By waiting state: where the thread that it waited for was on a CPU.
+    pub holder_places: HashMap<StateIndex, Places>,
+    /// By chain: samples of its last thread in the kernel, and all.
+    pub chain_kernel: HashMap<u32, (u64, u64)>,
+    /// Functions of the user's code with the threads that were seen on a CPU in them.
+    pub runs: HashSet<(String, u32)>,
+    /// Samples on a CPU in reads and writes, by place.
+    pub io_places: Places,
+    /// Samples on a CPU, and of them in the kernel.
+    pub samples: u64,
+    /// Those in the kernel.
+    pub kernel_samples: u64,
+    /// By thread: its outermost function of the user's code, as most stacks have it.
+    pub entries: HashMap<u32, String>,
+}
+
+impl<'a> View<'a> {
+    /// Names everything in a recording.
+    pub fn new(recording: &'a WaitRecording, stacks: &Stacks, names: &mut ObjectNames) -> Self {
+        let states: Vec<State> = recording
+            .states
+            .iter()
+            .map(|state| match &state.wait {
+                None => State {
+                    reason: WaitReason::Running,
+                    place: unknown_place(),
+                    object: None,
+                    stack: Vec::new(),
+                    entry: None,
+                },
+                Some(wait) => waiting(wait, stacks.get(wait.stack), recording, names),
+            })
+            .collect();
+        let mut view = Self {
+            recording,
+            states,
+            chain_places: HashMap::new(),
+            holder_places: HashMap::new(),
+            chain_kernel: HashMap::new(),
+            runs: HashSet::new(),
+            io_places: Places::new(),
+            samples: 0,
+            kernel_samples: 0,
+            entries: HashMap::new(),
+        };
+        let mut entries: HashMap<u32, HashMap<String, u64>> = HashMap::new();
+        for (state, seen) in view.states.iter().zip(&recording.states) {
+            if let Some(entry) = &state.entry {
+                *entries
+                    .entry(seen.thread)
+                    .or_default()
+                    .entry(entry.clone())
+                    .or_default() += seen.moments;
+            }
+        }
+        let of_tid: HashMap<i32, u32> = (0u32..)
+            .zip(&recording.threads)
+            .map(|(index, thread)| (thread.tid, index))
+            .collect();
+        for moment in &recording.cpu_moments {
+            let stack = stacks.get((moment.tid, moment.time));
+            if stack.is_empty() {
+                continue;
+            }
+            let place = place_of(stack);
+            let kernel = stack.first().is_some_and(|frame| frame.kernel);
+            view.samples += 1;
+            view.kernel_samples += u64::from(kernel);
+            if reads_or_writes(stack) {
+                *view.io_places.entry(place.clone()).or_default() += 1;
+            }
+            if let Some(thread) = of_tid.get(&moment.tid) {
+                view.runs.insert((place.function.clone(), *thread));
+            }
+            if let Some(chain) = moment.chain {
+                *view
+                    .chain_places
+                    .entry(chain)
+                    .or_default()
+                    .entry(place.clone())
+                    .or_default() += 1;
+                let sums = view.chain_kernel.entry(chain).or_default();
+                sums.0 += u64::from(kernel);
+                sums.1 += 1;
+            }
+            for waiter in &moment.waiters {
+                let places = view.holder_places.entry(*waiter).or_default();
+                *places.entry(place.clone()).or_default() += 1;
+            }
+            if let (Some(entry), Some(thread)) = (entry_function(stack), of_tid.get(&moment.tid)) {
+                *entries
+                    .entry(*thread)
+                    .or_default()
+                    .entry(entry.to_owned())
+                    .or_default() += 1;
+            }
+        }
+        for (thread, names) in entries {
+            let most = names
+                .into_iter()
+                .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+            if let Some((name, _)) = most {
+                view.entries.insert(thread, name);
+            }
+        }
+        view
+    }
+
+    /// The wall time, ns.
+    pub fn wall(&self) -> f64 {
+        self.recording.ended.saturating_sub(self.recording.began) as f64
+    }
+
+    /// Time of all chains, ns: the wall time that was accounted for.
+    pub fn chained(&self) -> f64 {
+        self.recording.chains.iter().map(|chain| chain.ns).sum()
+    }
+
+    /// The last state of a chain.
+    pub fn end(&self, chain: &Chain) -> &State {
+        &self.states[chain.states[chain.states.len() - 1] as usize]
+    }
+
+    /// The thread of a state.
+    pub fn thread(&self, state: StateIndex) -> &WatchedThread {
+        &self.recording.threads[self.recording.states[state as usize].thread as usize]
+    }
+
+    /// Average number of threads on a CPU or ready.
+    pub fn ready_threads(&self) -> f64 {
+        match self.wall() > 0.0 {
+            true => self.recording.ready_ns / self.wall(),
+            false => 0.0,
+        }
+    }
+
+    /// Time of all threads on a CPU, ns.
+    pub fn running(&self) -> f64 {
+        self.recording
+            .threads
+            .iter()
+            .map(|thread| thread.running as f64)
+            .sum()
+    }
+}
+
+/// The place with most samples, with its share.
+pub fn most(places: &Places) -> Option<(&WaitPlace, f64)> {
+    let all: u64 = places.values().sum();
+    places
+        .iter()
+        .max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)))
+        .map(|(place, samples)| (place, *samples as f64 / all as f64))
+}
+
+/// Whether a stack is in a call of `read`, `write` or their like.
+fn reads_or_writes(stack: &[NamedFrame]) -> bool {
+    const NAMES: [&str; 12] = [
+        "read", "write", "pread64", "pwrite64", "readv", "writev", "recv", "send", "recvfrom",
+        "sendto", "recvmsg", "sendmsg",
+    ];
+    stack
+        .iter()
+        .skip_while(|frame| frame.kernel)
+        .take(2)
+        .any(|frame| {
+            let name = frame.place.function.trim_start_matches('_');
+            let name = name.strip_prefix("GI_").unwrap_or(name);
+            let name = name.trim_start_matches('_');
+            let name = name.strip_prefix("libc_").unwrap_or(name);
+            let name = name.split('@').next().unwrap_or(name);
+            !frame.own && NAMES.contains(&name)
+        })
+}
+
+fn waiting(
+    wait: &SeenWait,
+    stack: &[NamedFrame],
+    recording: &WaitRecording,
+    names: &mut ObjectNames,
+) -> State {
+    State {
+        reason: refine(wait, stack),
+        place: place_of(stack),
+        object: object(wait, recording, names),
+        stack: stack
+            .iter()
+            .skip_while(|frame| Some(*frame) != own_frame(stack))
+            .map(|frame| frame.place.function.clone())
+            .take(MAX_SHOWN)
+            .collect(),
+        entry: entry_function(stack).map(str::to_owned),
+    }
+}
+
+fn object(wait: &SeenWait, recording: &WaitRecording, names: &mut ObjectNames) -> Option<String> {
+    let name_of = |pid: i32| {
+        let thread = recording.threads.iter().find(|thread| thread.tid == pid);
+        thread.map(|thread| thread.name.clone())
+    };
+    match &wait.object {
+        WaitObject::Nothing => None,
+        WaitObject::Futex(address, file) => {
+            let variable = file
+                .as_ref()
+                .and_then(|(path, distance)| names.variable(path, *distance));
+            Some(variable.unwrap_or_else(|| format!("{address:#x}")))
+        }
+        WaitObject::Descriptor(name) => Some(name.clone()),
+        WaitObject::Child(0) => Some("any child".to_owned()),
+        WaitObject::Child(pid) => Some(match name_of(*pid) {
+            Some(name) => format!("{name} ({pid})"),
+            None => format!("process {pid}"),
+        }),
+        WaitObject::Thread(index) => recording
+            .threads
+            .get(*index as usize)
+            .map(|thread| format!("thread {} ({})", thread.name, thread.tid)),
+    }
+}
