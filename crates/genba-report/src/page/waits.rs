@@ -129,7 +129,9 @@ fn finding(out: &mut String, number: usize, one: &WaitFinding) {
         }
     };
     row("share", &wording::wall_share(&one.wall_share));
-    row("waiter", &wording::place(&one.waiter));
+    if wording::is_known(&one.waiter) {
+        row("waiter", &wording::place(&one.waiter));
+    }
     if let Some(holder) = &one.holder {
         row(wording::holder_role(one.cause), &wording::place(holder));
     }

@@ -1,7 +1,7 @@
 //! `genba wait` in a terminal: how the wall time divides, causes of waiting, the critical path, waits
 //! and threads.
 
-use genba_model::{ThreadTime, WaitFinding, Waits};
+use genba_model::{ThreadTime, WaitFinding, WaitReason, Waits};
 use genba_units::format;
 
 use super::findings::fact;
@@ -106,7 +106,9 @@ fn finding(out: &mut String, number: usize, one: &WaitFinding, screen: Screen) {
     out.push_str(&format!("{left}{}{gain}\n", " ".repeat(gap)));
     fact(out, "cause", wording::title(one.cause), screen);
     fact(out, "share", &wording::wall_share(&one.wall_share), screen);
-    fact(out, "waiter", &wording::place(&one.waiter), screen);
+    if wording::is_known(&one.waiter) {
+        fact(out, "waiter", &wording::place(&one.waiter), screen);
+    }
     if let Some(holder) = &one.holder {
         let role = wording::holder_role(one.cause);
         fact(out, role, &wording::place(holder), screen);
@@ -181,7 +183,8 @@ fn wait_table(out: &mut String, all: &Waits, screen: Screen) {
     let wide = screen.columns() >= MIN_WIDTH_FOR_ALL_COLUMNS;
     for one in all.waits.iter().take(MAX_ROWS) {
         let holder = one.holder.as_ref().map(wording::place);
-        let does = one.holder_reason.filter(|_| wide && one.holder.is_some());
+        let does = one.holder_reason.unwrap_or(WaitReason::Running);
+        let does = holder.as_ref().filter(|_| wide).map(|_| does);
         table.row(vec![
             format::seconds(one.seconds).into(),
             Cell::new(format::share(one.critical_share), heat(one.critical_share)),

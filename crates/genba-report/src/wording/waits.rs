@@ -131,18 +131,23 @@ pub(crate) fn place(place: &WaitPlace) -> String {
     }
 }
 
+/// Returns whether anything is known of a place.
+pub(crate) fn is_known(place: &WaitPlace) -> bool {
+    place.file.is_some() || !matches!(place.function.as_str(), "" | "[unknown]")
+}
+
 /// Returns what the holder of a wait did meanwhile, with its share of the wait: `on a CPU 93 %`.
 pub(crate) fn holder_does(one: &Wait) -> String {
-    let (Some(_), Some(what)) = (&one.holder, one.holder_reason) else {
+    if one.holder.is_none() {
         return String::new();
-    };
+    }
+    let does = reason(one.holder_reason.unwrap_or(WaitReason::Running));
     match one.holder_share > 0.0 {
         true => format!(
-            "{} {}",
-            reason(what),
+            "{does} {}",
             format::short_percent(one.holder_share.min(1.0))
         ),
-        false => reason(what).to_owned(),
+        false => does.to_owned(),
     }
 }
 
@@ -179,56 +184,87 @@ pub(crate) fn through(step: &PathStep) -> String {
 /// Returns what was seen, a sentence.
 pub(crate) fn evidence(one: &WaitFinding) -> String {
     let f = &one.figures;
-    let ready = format!(
-        "{} ready at an average moment, {}",
-        threads(f.ready_threads),
-        format::plural(u64::from(f.cpus), "CPU")
-    );
-    let holder = |does: &str, share: f64| {
+    let seconds = format::seconds(f.seconds);
+    let seen = match f.moments {
+        0 => String::new(),
+        moments => format!(" (seen at {})", format::plural(moments, "moment")),
+    };
+    let part = |share: f64| format::short_percent(share.clamp(0.0, 1.0));
+    let ready = || {
         format!(
-            "{does} {} of that time",
-            format::short_percent(share.clamp(0.0, 1.0))
+            "on average {:.1} threads ready for {}",
+            f.ready_threads,
+            format::plural(u64::from(f.cpus), "CPU")
         )
     };
-    let mut parts = vec![match one.cause {
-        WaitCause::Oversubscription | WaitCause::CpuQuota => {
-            waited(f, "was ready without a CPU", "were ready without a CPU", "")
-        }
-        WaitCause::SynchronousWrite => waited(f, "waited", "waited", " for the disk"),
-        WaitCause::PollingSleep => waited(f, "slept", "slept", ""),
-        WaitCause::PageFaultIo => waited(f, "waited", "waited", " for pages"),
-        _ => waited(f, "waited", "waited", ""),
-    }];
+    let mut parts = Vec::new();
     match one.cause {
-        WaitCause::LockContention => parts.push(holder("the holder was on a CPU", f.holder_on_cpu)),
+        WaitCause::LockContention => {
+            parts.push(waited(f, "waited", ""));
+            parts.push(format!(
+                "the holder was on a CPU {} of it",
+                part(f.holder_on_cpu)
+            ));
+        }
         WaitCause::LockHeldOverIo => {
-            parts.push(holder("the holder waited itself", 1.0 - f.holder_on_cpu));
+            parts.push(waited(f, "waited", ""));
+            let waiting = part(1.0 - f.holder_on_cpu);
+            parts.push(format!("the holder itself waited {waiting} of it"));
         }
-        WaitCause::SerialSection | WaitCause::Imbalance => {
-            if one.holder.is_some() {
-                parts.push(holder("the one was on a CPU", f.holder_on_cpu));
+        WaitCause::SerialSection => {
+            parts.push(format!(
+                "{seconds} in which one thread worked and others waited{seen}"
+            ));
+            parts.push(ready());
+        }
+        WaitCause::Imbalance => {
+            parts.push(format!(
+                "{seconds} in which one thread still worked and the others were done{seen}"
+            ));
+            parts.push(ready());
+        }
+        WaitCause::Oversubscription => {
+            let threads = format::plural(f.threads, "thread");
+            parts.push(format!(
+                "{threads} that work were ready without a CPU for {seconds} together"
+            ));
+            parts.push(ready());
+            if f.waits > 0 {
+                let times = format::times(rounded(f.waits));
+                parts.push(format!("they took turns about {times}"));
             }
-            parts.push(ready);
         }
-        WaitCause::Oversubscription | WaitCause::CpuQuota | WaitCause::WakeUpChain => {
-            parts.push(ready);
+        WaitCause::CpuQuota => {
+            parts.push(format!(
+                "the group was throttled for {seconds}, added up over CPUs"
+            ));
+            parts.push(ready());
         }
-        WaitCause::RoundTripInLoop => {
-            parts.push(holder("the other end was on a CPU", f.holder_on_cpu));
+        WaitCause::ChildProcess => {
+            let children = format::grouped(f.waits as f64);
+            parts.push(format!(
+                "{seconds} in which one of {children} children ran alone or waited{seen}"
+            ));
         }
-        WaitCause::ChildProcess => parts.push(holder("the child was on a CPU", f.holder_on_cpu)),
-        WaitCause::SynchronousWrite
-        | WaitCause::SmallIo
-        | WaitCause::PollingSleep
-        | WaitCause::PageFaultIo => {}
+        WaitCause::SmallIo => parts.push(format!("{seconds} in reads and writes of few bytes")),
+        WaitCause::RoundTripInLoop | WaitCause::WakeUpChain => {
+            parts.push(waited(f, "waited", ""));
+            parts.push(format!(
+                "while they took turns one was on a CPU {} of the time, nobody {}",
+                part(f.holder_on_cpu),
+                part(1.0 - f.holder_on_cpu)
+            ));
+        }
+        WaitCause::SynchronousWrite => parts.push(waited(f, "waited", " for the disk")),
+        WaitCause::PageFaultIo => parts.push(waited(f, "waited", " for pages")),
+        WaitCause::PollingSleep => parts.push(waited(f, "slept", "")),
     }
     parts.extend(calls(f));
     parts.join("; ")
 }
 
-/// `3 threads waited 5,210 times, 1.20 s together, 230 µs each (seen at 1,204 moments)`.
-fn waited(f: &WaitFigures, one: &str, many: &str, what: &str) -> String {
-    let verb = if f.threads == 1 { one } else { many };
+/// `3 threads waited about 5,200 times, 1.20 s together, 230 µs each (seen at 1,204 moments)`.
+fn waited(f: &WaitFigures, verb: &str, what: &str) -> String {
     let mut text = format!("{} {verb}", format::plural(f.threads, "thread"));
     if f.waits > 0 {
         text.push_str(&format!(" about {}", format::times(rounded(f.waits))));
@@ -272,76 +308,67 @@ pub(crate) fn rounded(number: u64) -> u64 {
     (number / unit).saturating_mul(unit)
 }
 
-/// `1.3 threads`.
-fn threads(number: f64) -> String {
-    format!("{number:.1} threads")
-}
-
 /// Returns what to change, a sentence.
 pub(crate) fn fix(one: &WaitFinding) -> String {
-    let waiter = place(&one.waiter);
-    let holder = one.holder.as_ref().map(place);
+    let at = |one: Option<&WaitPlace>| {
+        let known = one.filter(|one| is_known(one));
+        known.map_or_else(String::new, |one| format!(" at {}", place(one)))
+    };
+    let waiter = at(Some(&one.waiter));
+    let holder = at(one.holder.as_ref());
     let object = one.object.as_deref();
     let the_lock = object.unwrap_or("the lock");
-    let at_holder = holder.as_deref().unwrap_or("its holder");
     match one.cause {
         WaitCause::LockContention => format!(
-            "do less while {the_lock} is held (at {at_holder}: prepare and clean up outside), or split it, \
-             by key or by thread, so that threads seldom meet"
+            "do less{holder} while {the_lock} is held (prepare before, clean up after), or split the lock, by \
+             key or by thread, so that threads seldom meet"
         ),
         WaitCause::LockHeldOverIo => format!(
-            "release {the_lock} before the wait at {at_holder}: copy what it needs under the lock, then read, \
+            "release {the_lock} before its holder waits{holder}: copy what it needs under the lock, then read, \
              write or sleep without it"
         ),
         WaitCause::SerialSection => format!(
-            "divide the work at {} among the threads that wait at {waiter}, or do it while they still \
-             have work: more threads do not shorten it (Amdahl)",
-            holder.as_deref().unwrap_or("the one place")
+            "divide the work{holder} among the threads that wait{waiter}, or do it while they still have work: \
+             more threads do not shorten it (Amdahl)"
         ),
         WaitCause::Oversubscription => format!(
-            "use {} that compute, one per CPU; with more, they only take turns",
+            "use {} for the work, one per CPU; with more, they only take turns",
             format::plural(u64::from(one.figures.cpus.max(1)), "thread")
         ),
-        WaitCause::Imbalance => {
-            let slowest = holder.as_deref().map_or_else(
-                || "the slowest".to_owned(),
-                |place| format!("the slowest (at {place})"),
-            );
-            format!(
-                "cut the work into smaller pieces that each thread takes when it is free, instead of one \
-                 fixed part each, and begin with the largest: {slowest} keeps the others at {waiter}"
-            )
-        }
+        WaitCause::Imbalance => format!(
+            "cut the work{holder} into smaller pieces that a thread takes when it is free, the largest first, \
+             instead of one fixed part for each thread: the slowest keeps the others waiting{waiter}"
+        ),
         WaitCause::SynchronousWrite => {
             let file = object.map_or_else(String::new, |file| format!(" of {file}"));
             format!(
-                "force several records{file} to the disk at once (group commit) instead of each at {waiter}; \
+                "force several records{file} to the disk at once (group commit) instead of each{waiter}; \
                  fdatasync where the file's size does not change"
             )
         }
         WaitCause::SmallIo => {
             let file = object.map_or_else(String::new, |file| format!(" {file}"));
             format!(
-                "read or write{file} through a buffer of 64 KiB or more at {waiter}, so that one system \
-                 call moves many records"
+                "read or write{file} through a buffer of 64 KiB or more{waiter}, so that one system call moves \
+                 many records"
             )
         }
         WaitCause::RoundTripInLoop => format!(
-            "send several requests before waiting for an answer at {waiter} (batches or pipelining), or \
-             keep several connections busy"
+            "send several requests before waiting for an answer{waiter} (batches or pipelining), or keep \
+             several connections busy"
         ),
         WaitCause::PollingSleep => format!(
-            "wait at {waiter} for the event itself (condition variable, eventfd, poll on the descriptor, \
-             waitpid) instead of sleeping and looking again"
+            "wait{waiter} for the event itself (condition variable, eventfd, poll on the descriptor, waitpid) \
+             instead of sleeping and looking again"
         ),
         WaitCause::WakeUpChain => format!(
-            "hand over many items at a time, or do both halves in one thread: each hand-over at {waiter} \
-             costs a sleep and a wake-up"
+            "hand over many items at a time, or do both halves in one thread: each hand-over{waiter} costs a \
+             sleep and a wake-up"
         ),
         WaitCause::PageFaultIo => {
-            let file = object.map_or_else(|| "the file".to_owned(), str::to_owned);
+            let file = object.unwrap_or("the file");
             format!(
-                "have {file} read ahead before {waiter} touches it (madvise MADV_WILLNEED or \
+                "have {file} read ahead before it is touched{waiter} (madvise MADV_WILLNEED or \
                  MADV_SEQUENTIAL, MAP_POPULATE, or read in large pieces)"
             )
         }
@@ -351,8 +378,8 @@ pub(crate) fn fix(one: &WaitFinding) -> String {
         WaitCause::ChildProcess => {
             let child = object.unwrap_or("the child");
             format!(
-                "start {child} earlier and collect its result later than at {waiter}, run several at once, \
-                 or call a library that does its work in this process"
+                "run several of these children ({child}) at once, start them earlier and collect their results \
+                 later{waiter}, or call a library that does their work in this process"
             )
         }
     }
@@ -413,9 +440,12 @@ mod tests {
             let mut one = fixture::waits().findings[0].clone();
             one.cause = cause;
             (one.holder, one.object) = (None, None);
+            (one.waiter.file, one.waiter.function) = (None, "[unknown]".to_owned());
             one.figures = WaitFigures::default();
             let text = format!("{} {} {}", fix(&one), evidence(&one), title(cause));
-            assert!(!text.contains("  ") && !text.contains("NaN"), "{text}");
+            for bad in ["  ", "NaN", "[unknown]", " ,", " ;"] {
+                assert!(!text.contains(bad), "{text}");
+            }
         }
     }
 }
