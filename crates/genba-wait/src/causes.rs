@@ -30,6 +30,16 @@ pub(crate) struct Found {
     figures: WaitFigures,
 }
 
+impl Found {
+    /// Wall time in which threads took turns, ns.
+    fn turns_ns(&self) -> f64 {
+        match self.cause {
+            WaitCause::WakeUpChain | WaitCause::RoundTripInLoop => self.waits_ns,
+            _ => 0.0,
+        }
+    }
+}
+
 /// Everything that was found, largest gain first.
 pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
     let wall = view.wall();
@@ -37,8 +47,13 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
         return Vec::new();
     }
     let mut all = locks::find(view);
-    all.extend(phases::find(view));
     all.extend(input_output::find(view));
+    // Threads that take turns work alone, too: not because the work is divided badly.
+    let in_turns: f64 = all.iter().map(Found::turns_ns).fold(0.0, f64::max);
+    all.extend(phases::find(view).into_iter().filter(|found| {
+        let alone = matches!(found.cause, WaitCause::SerialSection | WaitCause::Imbalance);
+        !alone || in_turns < 0.5 * found.waits_ns
+    }));
     let floor = view.running() / f64::from(view.recording.cpus.max(1));
     let mut findings: Vec<WaitFinding> = all
         .into_iter()

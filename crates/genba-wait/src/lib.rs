@@ -73,6 +73,8 @@ fn of_view(view: &View<'_>) -> Waits {
     if recording.cpu_sampled {
         sources.push("on a CPU: perf event cpu-clock".to_owned());
     }
+    let mut notes = recording.notes.clone();
+    notes.extend(busy_machine(view));
     Waits {
         command: Vec::new(),
         pid: None,
@@ -85,6 +87,24 @@ fn of_view(view: &View<'_>) -> Waits {
         waits: grouped_waits::grouped_waits(view),
         critical_path: critical_path::critical_path(view),
         findings: causes::findings(view),
-        notes: recording.notes.clone(),
+        notes,
     }
+}
+
+/// A note where other programs took the CPUs: threads had to wait for one although there were enough
+/// for them.
+fn busy_machine(view: &View<'_>) -> Option<String> {
+    /// Share of ready time without a CPU above which it is said.
+    const MUCH: f64 = 0.2;
+    let threads = &view.recording.threads;
+    let runnable: f64 = threads.iter().map(|thread| thread.runnable as f64).sum();
+    let share = runnable / (runnable + view.running()).max(1.0);
+    let enough = view.ready_threads() <= f64::from(view.recording.cpus);
+    (share > MUCH && enough).then(|| {
+        format!(
+            "other programs kept the CPUs busy: {:.0} % of the time in which threads were ready they \
+             had none, so waits and gains are rough; measure again on a quiet machine",
+            share * 100.0
+        )
+    })
 }

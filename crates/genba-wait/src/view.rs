@@ -1,6 +1,6 @@
 //! A recording with its places: what every state is, and what threads did while others waited.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use genba_model::{WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{
@@ -41,12 +41,14 @@ pub struct View<'a> {
     pub states: Vec<State>,
     /// By chain: where its last thread was on a CPU.
     pub chain_places: HashMap<u32, Places>,
+    /// The same while no other thread was on a CPU or ready.
+    pub alone_places: HashMap<u32, Places>,
     /// By waiting state: where the thread that it waited for was on a CPU.
     pub holder_places: HashMap<StateIndex, Places>,
     /// By chain: samples of its last thread in the kernel, and all.
     pub chain_kernel: HashMap<u32, (u64, u64)>,
-    /// Functions of the user's code with the threads that were seen on a CPU in them.
-    pub runs: HashSet<(String, u32)>,
+    /// Functions of the user's code with the threads that were seen on a CPU in them, and how often.
+    pub runs: HashMap<String, HashMap<u32, u64>>,
     /// Samples on a CPU in reads and writes, by place.
     pub io_places: Places,
     /// Samples on a CPU, and of them in the kernel.
@@ -78,9 +80,10 @@ impl<'a> View<'a> {
             recording,
             states,
             chain_places: HashMap::new(),
+            alone_places: HashMap::new(),
             holder_places: HashMap::new(),
             chain_kernel: HashMap::new(),
-            runs: HashSet::new(),
+            runs: HashMap::new(),
             io_places: Places::new(),
             samples: 0,
             kernel_samples: 0,
@@ -113,7 +116,12 @@ impl<'a> View<'a> {
                 *view.io_places.entry(place.clone()).or_default() += 1;
             }
             if let Some(thread) = of_tid.get(&moment.tid) {
-                view.runs.insert((place.function.clone(), *thread));
+                *view
+                    .runs
+                    .entry(place.function.clone())
+                    .or_default()
+                    .entry(*thread)
+                    .or_default() += 1;
             }
             if let Some(chain) = moment.chain {
                 *view
@@ -122,6 +130,14 @@ impl<'a> View<'a> {
                     .or_default()
                     .entry(place.clone())
                     .or_default() += 1;
+                if moment.alone {
+                    *view
+                        .alone_places
+                        .entry(chain)
+                        .or_default()
+                        .entry(place.clone())
+                        .or_default() += 1;
+                }
                 let sums = view.chain_kernel.entry(chain).or_default();
                 sums.0 += u64::from(kernel);
                 sums.1 += 1;

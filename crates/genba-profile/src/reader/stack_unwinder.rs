@@ -16,6 +16,10 @@ use super::x86_64::UserRegs;
 
 /// Most frames of a stack; malformed unwind information could loop.
 const MAX_FRAMES: usize = 1024;
+/// Words of a stack in which a return address is looked for where the frame pointer is not known.
+const MAX_WORDS_TRIED: usize = 512;
+/// Frame pointers that are tried then.
+const MAX_TRIED: usize = 24;
 /// Largest section with unwind information that is decompressed, bytes.
 const MAX_DECOMPRESSED_BYTES: u64 = 1 << 30;
 
@@ -167,6 +171,8 @@ impl ModuleCache {
 pub struct ProcessUnwinder {
     generation: u64,
     unwinder: UnwinderX86_64<Bytes>,
+    /// Where code is mapped, ascending.
+    code: Vec<Range<u64>>,
     // One per unwinder: framehop distinguishes module lists by a 16-bit count over all unwinders.
     cache: Box<CacheX86_64>,
 }
@@ -175,6 +181,7 @@ impl ProcessUnwinder {
     /// An unwinder for the present mappings of a process.
     pub fn new(space: &AddressSpace, modules: &[Module], files: &mut ModuleCache) -> Self {
         let mut unwinder = UnwinderX86_64::new();
+        let mut code = Vec::new();
         for map in space.maps() {
             let Some(module) = modules.get(map.module.0 as usize) else {
                 continue;
@@ -186,6 +193,7 @@ impl ProcessUnwinder {
             let Some(bias) = sections.bias(map.start, pgoff) else {
                 continue;
             };
+            code.push(map.start..map.end);
             unwinder.add_module(framehop::Module::new(
                 module.path.clone(),
                 map.start..map.end,
@@ -193,9 +201,11 @@ impl ProcessUnwinder {
                 sections.info.clone(),
             ));
         }
+        code.sort_unstable_by_key(|range| range.start);
         Self {
             generation: space.generation,
             unwinder,
+            code,
             cache: Box::new(CacheX86_64::new()),
         }
     }
@@ -207,7 +217,46 @@ impl ProcessUnwinder {
 
     /// Appends the addresses of a stack to `out`, innermost first: the instruction pointer, then
     /// return addresses. Returns whether the outermost frame was reached.
+    ///
+    /// A frame pointer of 0 is one that is not known (a thread that was blocked in a system call).
+    /// Where a function needs it, each word that may be its return address is tried for it: the
+    /// right one leads to the outermost frame through most frames.
     pub fn unwind(&mut self, regs: UserRegs, stack: &[u8], out: &mut Vec<u64>) -> bool {
+        let start = out.len();
+        let reached = self.unwind_from(regs, stack, out);
+        if regs.bp != 0 {
+            return reached;
+        }
+        let mut best = (reached, out.split_off(start));
+        for bp in self.possible_frame_pointers(regs.sp, stack) {
+            let mut frames = Vec::new();
+            let reached = self.unwind_from(UserRegs { bp, ..regs }, stack, &mut frames);
+            if (reached, frames.len()) > (best.0, best.1.len()) {
+                best = (reached, frames);
+            }
+        }
+        out.append(&mut best.1);
+        best.0
+    }
+
+    /// Addresses below words that point to code, lowest first.
+    fn possible_frame_pointers(&self, sp: u64, stack: &[u8]) -> Vec<u64> {
+        let words = stack.chunks_exact(8).take(MAX_WORDS_TRIED).enumerate();
+        words
+            .skip(1)
+            .filter(|(_, word)| {
+                let word = word
+                    .first_chunk::<8>()
+                    .map_or(0, |word| u64::from_le_bytes(*word));
+                let after = self.code.partition_point(|range| range.start <= word);
+                after > 0 && self.code[after - 1].contains(&word)
+            })
+            .map(|(index, _)| sp.wrapping_add(index as u64 * 8 - 8))
+            .take(MAX_TRIED)
+            .collect()
+    }
+
+    fn unwind_from(&mut self, regs: UserRegs, stack: &[u8], out: &mut Vec<u64>) -> bool {
         let mut read = |address: u64| -> Result<u64, ()> {
             let offset = address.checked_sub(regs.sp).ok_or(())?;
             let offset = usize::try_from(offset).map_err(|_| ())?;

@@ -141,6 +141,7 @@ impl Moments {
             time,
             chain,
             waiters,
+            alone: now.iter().filter(|one| !one.waits).count() <= 1,
         });
     }
 

@@ -49,6 +49,8 @@ const MAX_THREADS: usize = 50_000;
 const MAX_BYTES: u64 = 512 << 20;
 /// Pages of a ring buffer.
 const RING_PAGES: usize = 256;
+/// Longest time between a sample on a CPU and the look at the other threads, ns.
+const MAX_DELAY_NS: u64 = 400_000;
 /// Threads among which one of unknown identity is looked for.
 const MAX_CANDIDATES: usize = 8;
 
@@ -223,7 +225,9 @@ impl WaitSampler {
                 due = Instant::now() + interval.mul_f64(share);
             } else {
                 for (tid, time) in sampled {
-                    if let Some(thread) = self.indices.get(&tid) {
+                    // Looked at late, the others are no longer as they were at the sample.
+                    let late = now.saturating_sub(time) > MAX_DELAY_NS;
+                    if let Some(thread) = self.indices.get(&tid).filter(|_| !late) {
                         let at = (*thread, tid, time);
                         self.moments.add_cpu_sample(&moment, leader, at, random);
                     }
@@ -627,8 +631,6 @@ impl WaitSampler {
                 } else {
                     stack_copy::copy(pid, call.stack_pointer)
                 };
-                let pointer =
-                    stack_copy::probable_frame_pointer(call.stack_pointer, &copy, &code.0);
                 let time = monotonic_ns();
                 self.writer.append(&sample_record::bytes(&Sample {
                     ip: call.instruction,
@@ -637,7 +639,7 @@ impl WaitSampler {
                     time,
                     cpu: 0,
                     period: 1,
-                    registers: Some(registers(pointer, call.stack_pointer, call.instruction)),
+                    registers: Some(registers(call.stack_pointer, call.instruction)),
                     stack: &copy,
                 }))?;
                 self.stacks.insert((tid, key), (tid, time));
@@ -746,13 +748,11 @@ fn could_wake(threads: &[&Live], waiting: ThreadIndex, object: &Named) -> Vec<Th
         .collect()
 }
 
-/// In the order of `asm/perf_regs.h`: only these three are known of a blocked thread.
-fn registers(frame_pointer: u64, stack_pointer: u64, instruction: u64) -> [u64; 20] {
-    const BP: usize = 6;
+/// In the order of `asm/perf_regs.h`: only these two are known of a blocked thread.
+fn registers(stack_pointer: u64, instruction: u64) -> [u64; 20] {
     const SP: usize = 7;
     const IP: usize = 8;
     let mut registers = [0; 20];
-    registers[BP] = frame_pointer;
     registers[SP] = stack_pointer;
     registers[IP] = instruction;
     registers

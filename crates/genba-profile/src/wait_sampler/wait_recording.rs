@@ -173,4 +173,6 @@ pub struct CpuMoment {
     pub chain: Option<u32>,
     /// Waiting states that waited for this thread.
     pub waiters: Vec<StateIndex>,
+    /// Whether no other thread was on a CPU or ready.
+    pub alone: bool,
 }

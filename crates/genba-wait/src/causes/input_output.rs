@@ -18,10 +18,15 @@ const MANY_TURNS: f64 = 200.0;
 const SHORT_TURN_NS: f64 = 2e6;
 /// Least CPU time between two sleeps that is work rather than a look, ns.
 const WORK_NS: f64 = 200_000.0;
-/// Bytes of a read or write below which calls are small: a page.
-const SMALL_BYTES: f64 = 1024.0;
-/// What a small read or write costs at least, ns: entering and leaving the kernel.
-const CALL_NS: (f64, f64, f64) = (400.0, 150.0, 1500.0);
+/// Reads or writes from which on their number counts.
+const MANY_CALLS: f64 = 1000.0;
+/// Bytes of a read or write from which on a call is not small: the usual size of buffers that are
+/// large (`cp`, `cat` use 128 KiB).
+const LARGE_BYTES: f64 = 65_536.0;
+/// What a read or write costs beside the copy, ns: entering and leaving the kernel.
+const CALL_NS: (f64, f64, f64) = (700.0, 200.0, 1500.0);
+/// What copying a byte costs, ns.
+const COPY_NS: f64 = 0.1;
 
 /// Everything here.
 pub fn find(view: &View<'_>) -> Vec<Found> {
@@ -35,7 +40,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
     ));
     all.extend(polling(view, &counts));
     all.extend(turns(view, &counts));
-    all.extend(small_io(view));
+    all.extend(small_io(view, &counts));
     all
 }
 
@@ -225,6 +230,9 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
 /// `round-trip-in-loop` and `wake-up-chain`: two threads or processes that wait for one another in
 /// turns, many times, so that only one of them ever works.
 fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
+    let chains = &view.recording.chains;
+    let idle: f64 = chains.iter().map(|chain| chain.idle_ns).sum();
+    let alone: f64 = chains.iter().map(|chain| chain.alone_ns).sum();
     let mut all = Vec::new();
     for (cause, reasons) in [
         (
@@ -236,33 +244,44 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         let groups = groups(view, counts, reasons, true);
         // Turns are taken: those who wait so in other places, or other threads here, wait about as
         // often.
-        let total: f64 = groups.values().map(|group| group.waits).sum();
-        let longest = groups
+        let is_turn =
+            |group: &Group| group.waits >= MANY_TURNS && group.ns / group.waits <= SHORT_TURN_NS;
+        let total: f64 = groups
+            .values()
+            .filter(|group| is_turn(group))
+            .map(|group| group.waits)
+            .sum();
+        let first = groups
             .into_iter()
             .filter(|(_, group)| {
                 let others = total - group.waits;
-                let among_themselves = group.threads.len() >= 2;
-                group.waits >= MANY_TURNS
-                    && group.ns / group.waits <= SHORT_TURN_NS
-                    && (others >= group.waits * 0.5 || among_themselves)
+                is_turn(group) && (others >= group.waits * 0.5 || group.threads.len() >= 2)
             })
-            .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical));
-        let Some((place, group)) = longest else {
+            .max_by(|a, b| {
+                let key = |group: &Group| (group.critical, group.ns);
+                key(&a.1).partial_cmp(&key(&b.1)).expect("sums are numbers")
+            });
+        let Some((place, group)) = first else {
             continue;
         };
-        // While both wait, or one works alone, the switch to the other is lost; what the one
-        // that works does is lost only as far as it is the passing on itself.
-        let in_turns = group.idle + group.alone;
+        // Several may wait for the one whose turn it is.
+        let in_turns = group.ns.min(alone + idle);
+        let part = in_turns / (alone + idle).max(1.0);
+        // While both wait the switch to the other is lost; while one works alone, that is lost only
+        // as far as it is the passing on itself.
         let passing = passing_share(view, reasons);
-        let saved = group.idle + group.alone * passing;
+        let saved = part * (idle + alone * passing);
+        // Without turns they might even work at the same time.
+        let able = f64::from(view.recording.cpus.clamp(1, 2));
+        let most_saved = part * (idle + alone * passing.max(1.0 - 1.0 / able));
         all.push(Found {
             cause,
             waits_ns: in_turns,
-            saved_ns: (saved * 0.9, saved * 0.4, in_turns * 0.97),
+            saved_ns: (saved * 0.9, saved * 0.4, most_saved),
             holder: group.holder(),
             object: group.object(),
             figures: WaitFigures {
-                holder_on_cpu: group.alone / in_turns.max(1.0),
+                holder_on_cpu: part * alone / in_turns.max(1.0),
                 ..group.figures()
             },
             waiter: place,
@@ -290,8 +309,8 @@ fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
     }
 }
 
-/// `small-io`: reads and writes of few bytes each.
-fn small_io(view: &View<'_>) -> Option<Found> {
+/// `small-io`: many reads or writes of few bytes each, waited for or not.
+fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let recording = view.recording;
     let process = recording.processes.iter().max_by_key(|process| {
         (
@@ -304,34 +323,44 @@ fn small_io(view: &View<'_>) -> Option<Found> {
     } else {
         (process.writes as f64, process.written_bytes as f64)
     };
-    if calls < 1.0 || bytes / calls >= SMALL_BYTES {
+    let size = bytes / calls.max(1.0);
+    if calls < MANY_CALLS || size >= LARGE_BYTES {
         return None;
     }
-    let places = &view.io_places;
-    let samples: u64 = places.values().sum();
-    let all: u64 = view.samples.max(1);
-    // By samples in these calls where the kernel is sampled, else by what a call costs at least.
-    let by_cost = (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2);
-    let kept = 1.0 - (bytes / calls / (16.0 * SMALL_BYTES)).min(1.0);
-    let saved = if view.kernel_samples > 0 && samples > 0 {
-        let share = samples as f64 / all as f64;
-        let ns = view.running() * share * kept;
-        (ns * 0.95, ns * 0.7, ns * 1.1)
+    // Entering and leaving the kernel goes, copying stays.
+    let overhead = 1.0 / (1.0 + size * COPY_NS / CALL_NS.0);
+    let samples: u64 = view.io_places.values().sum();
+    let on_cpu = if view.kernel_samples > 0 && samples > 0 {
+        let share = samples as f64 / view.samples.max(1) as f64;
+        let ns = view.running() * share * overhead;
+        (ns, ns * 0.6, ns)
     } else {
-        by_cost
+        (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)
     };
-    let (waiter, _) = most(places)?;
+    let waits = groups(view, counts, &[WaitReason::File], false)
+        .into_iter()
+        .filter(|(_, group)| group.waits >= MANY_CALLS)
+        .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical));
+    let waited = waits.as_ref().map_or(0.0, |(_, group)| group.critical);
+    let waiter = match &waits {
+        Some((place, _)) => place.clone(),
+        None => most(&view.io_places)?.0.clone(),
+    };
     Some(Found {
         cause: WaitCause::SmallIo,
-        waits_ns: saved.0,
-        saved_ns: saved,
-        waiter: waiter.clone(),
+        waits_ns: on_cpu.0 + waited,
+        saved_ns: (
+            on_cpu.0 + waited * 0.85,
+            on_cpu.1 + waited * 0.5,
+            on_cpu.2 + waited,
+        ),
+        waiter,
         holder: None,
-        object: None,
+        object: waits.as_ref().and_then(|(_, group)| group.object()),
         figures: WaitFigures {
-            moments: samples,
-            seconds: saved.0 / 1e9,
-            bytes_per_call: Some(bytes / calls),
+            moments: samples + waits.as_ref().map_or(0, |(_, group)| group.moments),
+            seconds: (on_cpu.0 + waited) / 1e9,
+            bytes_per_call: Some(size),
             calls: Some(calls as u64),
             ..WaitFigures::default()
         },

@@ -26,18 +26,16 @@ struct Alone {
     waits: f64,
     saved: f64,
     places: Places,
-    waiters: BTreeMap<WaitPlace, f64>,
     moments: u64,
     threads: HashSet<u32>,
 }
 
-/// One thread works while others wait for it: always the same code that only one thread ever runs
-/// (a serial section), or what the others did, too, but were done with earlier (imbalance).
+/// One thread works while others wait for it: in code that only one thread ever runs (a serial
+/// section), or in what the others did, too, but were done with earlier (imbalance).
 fn alone(view: &View<'_>) -> Vec<Found> {
     let recording = view.recording;
     let cpus = f64::from(recording.cpus.max(1));
     let workers = workers(view);
-    let runners = threads_by_function(view);
     let (mut serial, mut uneven) = (Alone::default(), Alone::default());
     for (index, chain) in (0u32..).zip(&recording.chains) {
         let end = view.end(chain);
@@ -46,36 +44,29 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         }
         let last = chain.states[chain.states.len() - 1];
         let thread = recording.states[last as usize].thread;
-        let places = view.chain_places.get(&index);
-        let function = places
-            .and_then(most)
-            .map(|(place, _)| place.function.clone());
         let same_work = workers.get(&thread).copied().unwrap_or(1);
-        let shared = function
-            .as_ref()
-            .and_then(|function| runners.get(function))
-            .is_some_and(|threads| threads.len() >= 2);
-        let others = workers
-            .len()
-            .saturating_sub(usize::from(workers.contains_key(&thread)));
-        let (sum, ns, able) = if same_work >= 2 && shared {
-            // Whoever waits has ended or stands at a barrier.
-            (&mut uneven, chain.alone_ns, same_work as f64)
-        } else if others >= 2 {
-            (&mut serial, chain.awaited_ns, others as f64 + 1.0)
-        } else {
+        let itself = usize::from(workers.contains_key(&thread));
+        let others = workers.len().saturating_sub(itself);
+        let Some(places) = view.alone_places.get(&index) else {
             continue;
         };
-        sum.waits += ns;
-        sum.saved += ns * (1.0 - 1.0 / able.min(cpus));
-        sum.moments += chain.moments;
-        sum.threads.insert(thread);
-        for (place, samples) in places.into_iter().flatten() {
+        let all: u64 = places.values().sum();
+        for (place, samples) in places {
+            let share = *samples as f64 / all as f64;
+            let own = of_one_thread(view, &place.function);
+            let (sum, ns, able) = if same_work >= 2 && !own {
+                // Whoever waits has ended or stands at a barrier.
+                (&mut uneven, chain.alone_ns * share, same_work as f64)
+            } else if own && others >= 1 {
+                (&mut serial, chain.awaited_ns * share, others as f64 + 1.0)
+            } else {
+                continue;
+            };
+            sum.waits += ns;
+            sum.saved += ns * (1.0 - 1.0 / able.min(cpus));
+            sum.moments += (chain.moments as f64 * share).round() as u64;
+            sum.threads.insert(thread);
             *sum.places.entry(place.clone()).or_default() += samples;
-        }
-        for state in &chain.states[..chain.states.len() - 1] {
-            let waiter = view.states[*state as usize].place.clone();
-            *sum.waiters.entry(waiter).or_default() += ns;
         }
     }
     let mut all = Vec::new();
@@ -84,12 +75,11 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         (WaitCause::Imbalance, uneven),
     ] {
         let holder = most(&sum.places).map(|(place, _)| place.clone());
-        let waiter = longest_waiter(view, &sum.waiters);
         all.push(Found {
             cause,
             waits_ns: sum.waits,
             saved_ns: (sum.saved * 0.9, sum.saved * 0.5, sum.saved),
-            waiter,
+            waiter: who_waits_for(view, &sum, &workers),
             holder,
             object: None,
             figures: WaitFigures {
@@ -104,16 +94,30 @@ fn alone(view: &View<'_>) -> Vec<Found> {
     all
 }
 
-/// Who waited longest on these chains; else the place where threads waited longest for others.
-fn longest_waiter(view: &View<'_>, waiters: &BTreeMap<WaitPlace, f64>) -> WaitPlace {
-    if let Some((place, _)) = waiters.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
-        return place.clone();
+/// Where threads waited longest for those that worked alone there: such as work themselves rather
+/// than the one that only waits for all of them.
+fn who_waits_for(view: &View<'_>, sum: &Alone, workers: &HashMap<u32, usize>) -> WaitPlace {
+    let mut places: BTreeMap<(bool, &WaitPlace), f64> = BTreeMap::new();
+    for (index, (state, seen)) in (0u32..).zip(view.states.iter().zip(&view.recording.states)) {
+        if !matches!(state.reason, WaitReason::Condition | WaitReason::Join) {
+            continue;
+        }
+        // As often as it was seen waiting for somebody in those places.
+        let held = view.holder_places.get(&index);
+        let samples: u64 = held
+            .into_iter()
+            .flatten()
+            .filter(|(place, _)| sum.places.contains_key(place))
+            .map(|(_, samples)| samples)
+            .sum();
+        let works = workers.contains_key(&seen.thread);
+        *places.entry((works, &state.place)).or_default() += samples as f64;
     }
-    let states = view.states.iter().zip(&view.recording.states);
-    states
-        .filter(|(state, _)| matches!(state.reason, WaitReason::Condition | WaitReason::Join))
-        .max_by(|a, b| a.1.ns.total_cmp(&b.1.ns))
-        .map_or_else(unknown_place, |(state, _)| state.place.clone())
+    places.retain(|_, samples| *samples > 0.0);
+    places
+        .into_iter()
+        .max_by(|a, b| a.0.0.cmp(&b.0.0).then(a.1.total_cmp(&b.1)))
+        .map_or_else(unknown_place, |((_, place), _)| place.clone())
 }
 
 fn passes(view: &View<'_>, chain: &Chain, reasons: &[WaitReason]) -> bool {
@@ -143,63 +147,92 @@ fn workers(view: &View<'_>) -> HashMap<u32, usize> {
         .collect()
 }
 
-/// For each function where a thread was last on a CPU in the user's code: the threads.
-fn threads_by_function(view: &View<'_>) -> HashMap<String, HashSet<u32>> {
-    let mut all: HashMap<String, HashSet<u32>> = HashMap::new();
-    for (function, thread) in &view.runs {
-        all.entry(function.clone()).or_default().insert(*thread);
-    }
-    all
+/// Whether hardly any thread but one runs this function.
+fn of_one_thread(view: &View<'_>, function: &str) -> bool {
+    /// Share of a function's samples that one thread has if it is that thread's own.
+    const NEARLY_ALL: f64 = 0.9;
+    let Some(threads) = view.runs.get(function) else {
+        return false;
+    };
+    let all: u64 = threads.values().sum();
+    let most = threads.values().copied().max().unwrap_or(0);
+    most as f64 >= NEARLY_ALL * all as f64
 }
 
-/// Children that are waited for one after the other while CPUs are free.
+/// Children that are waited for while CPUs are free: one after the other, or so many short ones that
+/// starting them is the work.
 fn children(view: &View<'_>) -> Option<Found> {
+    /// Life of a process below which most of it is its start and end, ns: loading, linking and
+    /// clearing up take about a millisecond.
+    const SHORT_LIFE_NS: f64 = 10e6;
     let recording = view.recording;
     let cpus = f64::from(recording.cpus.max(1));
-    let mut parents: HashMap<i32, usize> = HashMap::new();
-    for process in &recording.processes {
-        *parents.entry(process.parent).or_default() += 1;
-    }
+    let parents: HashMap<i32, i32> = recording
+        .processes
+        .iter()
+        .map(|process| (process.pid, process.parent))
+        .collect();
     let mut waits = 0.0;
-    let mut saved = 0.0;
+    let (mut alone, mut idle) = (0.0, 0.0);
     let mut moments = 0;
     let mut waiters: BTreeMap<WaitPlace, f64> = BTreeMap::new();
     let mut places = Places::new();
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
-    let mut count = 0;
+    let mut parent = 0;
     for (index, chain) in (0u32..).zip(&recording.chains) {
-        let waiting = chain
-            .states
-            .iter()
-            .find(|state| view.states[**state as usize].reason == WaitReason::Child);
-        let Some(waiting) = waiting else { continue };
-        let children = parents
-            .get(&view.thread(*waiting).pid)
-            .copied()
-            .unwrap_or(0);
-        if children < 2 {
+        // For a child's end, or for what it writes.
+        let waiting = chain.states.iter().enumerate().find(|(at, state)| {
+            let reason = view.states[**state as usize].reason;
+            let pid = view.thread(**state).pid;
+            let next = chain.states.get(at + 1).map(|next| view.thread(*next).pid);
+            reason == WaitReason::Child
+                || matches!(reason, WaitReason::Pipe | WaitReason::Socket)
+                    && next.is_some_and(|next| parents.get(&next) == Some(&pid))
+        });
+        let Some((_, waiting)) = waiting else {
             continue;
-        }
-        count = count.max(children);
-        let ns = chain.alone_ns + chain.idle_ns;
-        waits += ns;
-        // Work overlaps on the CPUs; what waits itself overlaps without them.
-        let able = children as f64;
-        saved += chain.alone_ns * (1.0 - 1.0 / able.min(cpus)) + chain.idle_ns * (1.0 - 1.0 / able);
+        };
+        parent = view.thread(*waiting).pid;
+        waits += chain.ns;
+        alone += chain.alone_ns;
+        idle += chain.idle_ns;
         moments += chain.moments;
         let state = &view.states[*waiting as usize];
-        *waiters.entry(state.place.clone()).or_default() += ns;
+        *waiters.entry(state.place.clone()).or_default() += chain.ns;
         let last = chain.states[chain.states.len() - 1];
-        *names.entry(view.thread(last).name.clone()).or_default() += ns;
+        *names.entry(view.thread(last).name.clone()).or_default() += chain.ns;
         for (place, samples) in view.chain_places.get(&index).into_iter().flatten() {
             *places.entry(place.clone()).or_default() += samples;
         }
     }
     let waiter = waiters.iter().max_by(|a, b| a.1.total_cmp(b.1))?.0.clone();
+    let lives: Vec<f64> = recording
+        .threads
+        .iter()
+        .filter(|thread| thread.pid == thread.tid && parents.get(&thread.pid) == Some(&parent))
+        .map(|thread| thread.ended.saturating_sub(thread.began) as f64)
+        .collect();
+    let count = lives.len();
+    if count < 2 {
+        return None;
+    }
+    let life = lives.iter().sum::<f64>() / count as f64;
+    let saved_ns = if life < SHORT_LIFE_NS {
+        (waits * 0.8, waits * 0.4, waits)
+    } else {
+        // Work overlaps on the CPUs; what waits itself overlaps without them.
+        let able = count as f64;
+        let saved = alone * (1.0 - 1.0 / able.min(cpus)) + idle * (1.0 - 1.0 / able);
+        (saved * 0.9, saved * 0.3, saved)
+    };
     Some(Found {
         cause: WaitCause::ChildProcess,
-        waits_ns: waits,
-        saved_ns: (saved * 0.9, saved * 0.3, saved),
+        waits_ns: if life < SHORT_LIFE_NS {
+            waits
+        } else {
+            alone + idle
+        },
+        saved_ns,
         waiter,
         holder: most(&places).map(|(place, _)| place.clone()),
         object: names
