@@ -39,6 +39,7 @@ fn accepting_bytes(command: Command) -> Command {
   genba investigate -- ./prog args      measure, profile, count, explain; writes a case and a page
   genba record -g -- ./prog args        sample only; then: genba report, genba annotate FUNCTION
   genba bench './old' './new'           which is faster, and by how much
+  genba wait -- ./prog args             what it waits for when it is not on a CPU
   genba stat -- ./prog args             hardware and software counters, as perf stat -d
 
 Exit codes: 0 success; 1 a gate refused; 2 usage error; 3 the target failed; 4 not supported on this
@@ -96,6 +97,8 @@ pub enum Verb {
     Report(verbs::report::Args),
     /// Show functions by self time over the last seconds, live; Enter annotates.
     Top(verbs::top::Args),
+    /// Show what the wall clock waits for: locks, threads, children, files, CPUs; with causes and gains.
+    Wait(verbs::wait::Args),
     /// Show source and assembly of one function with the share of each instruction.
     Annotate(verbs::annotate::Args),
     /// Explain the time: causes with evidence, fix and predicted gain.

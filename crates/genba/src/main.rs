@@ -57,6 +57,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Record(args) => verbs::record::run(args, output),
         Verb::Report(args) => verbs::report::run(args, output),
         Verb::Top(args) => verbs::top::run(args, output),
+        Verb::Wait(args) => verbs::wait::run(args, output),
         Verb::Annotate(args) => verbs::annotate::run(args, output),
         Verb::Explain(args) => verbs::explain::run(args, output),
         Verb::Flame(args) => verbs::flame::run(args, output),

@@ -21,6 +21,7 @@ pub mod stat;
 pub mod sweep;
 pub mod top;
 pub mod try_variants;
+pub mod wait;
 
 /// Bytes of the target's standard error that are captured for messages.
 pub const MAX_ERROR_OUTPUT: usize = 64 << 10;

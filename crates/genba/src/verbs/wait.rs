@@ -1,0 +1,102 @@
+//! `genba wait`: what the wall clock waits for.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use genba_investigate::{in_words, waits};
+use genba_model::Waits;
+use genba_report::{page, terminal};
+use genba_run::Launcher;
+use genba_units::parse_duration;
+
+use crate::command_args::CommandArgs;
+use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::interrupt;
+use crate::json_args::JsonArgs;
+use crate::output::Output;
+use crate::progress_line::ProgressLine;
+
+/// Arguments of `genba wait`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba wait -- ./server --threads 8 load.txt   a command with its threads and children
+  genba wait --html waits.html -- make -j4      the same as a page, with a timeline of threads
+  genba wait -p 1234 --seconds 10               a running process for ten seconds
+  genba wait -p 1234                            until Ctrl-C or its end
+
+Says how the wall time divides into time on CPUs and waiting, for what each thread waited (a lock, a
+condition, another thread, a child, a pipe, a socket, a file, fsync, a CPU, a sleep), which line waited and
+what the other thread did meanwhile; causes of needless waiting with fix and predicted gain.")]
+pub struct Args {
+    /// Attach to this running process.
+    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
+    pid: Option<i32>,
+
+    /// Watch the process for this time [default: until Ctrl-C or its end].
+    #[arg(long, value_name = "DURATION", requires = "pid", allow_negative_numbers = true,
+          value_parser = parse_duration)]
+    seconds: Option<std::time::Duration>,
+
+    /// Write a page with a timeline of the threads.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    #[command(flatten)]
+    json: JsonArgs,
+
+    #[command(flatten)]
+    run: CommandArgs,
+}
+
+/// Runs `genba wait`. The command's output is passed through, as `record` does.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    if args.json.takes_stdout() && args.html.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(
+            "--html - and --json exclude each other: write one of them to a file",
+        ));
+    }
+    let cancel = interrupt::token()?;
+    let (found, failed) = match args.pid {
+        Some(pid) => {
+            let seconds = args.seconds.map(|time| time.as_secs_f64());
+            let mut progress = ProgressLine::new(output);
+            let found = waits::of_process(pid, seconds, &cancel, &mut progress)?;
+            (found, None)
+        }
+        None => {
+            let prepared = args.run.prepare_shown(&args.json)?;
+            let spec = &prepared.spec;
+            let mut launcher = Launcher::new()?;
+            let mut progress = ProgressLine::beside(spec, output);
+            let (found, finished) = waits::of_command(&mut launcher, spec, &cancel, &mut progress)?;
+            let record = finished.record;
+            (found, (!record.exit.success()).then_some(record))
+        }
+    };
+    print(&found, &args, output)?;
+    if cancel.is_triggered() {
+        return Ok(Exit::Interrupted);
+    }
+    if let Some(record) = failed {
+        output.note(&in_words(&record));
+        return Ok(Exit::TargetFailed);
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes the page and prints the result.
+fn print(found: &Waits, args: &Args, output: &Output) -> Result<(), Failure> {
+    if let Some(file) = &args.html {
+        let html = page::waits_html(found);
+        if file == Path::new("-") {
+            return output.result(&html);
+        }
+        crate::compare::write(file, &html)?;
+        output.note(&format!("wrote {}", file.display()));
+    }
+    if args.json.wanted() {
+        output.json(&args.json, "waits", found)
+    } else {
+        output.result(&terminal::waits(found, output.screen()))
+    }
+}
