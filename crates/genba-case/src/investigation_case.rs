@@ -67,6 +67,7 @@ impl Case {
                 .get_document::<Vec<Annotation>>("annotations")?
                 .unwrap_or_default(),
             observed: self.get_document("observed_places")?,
+            waits: self.get_document("waits")?,
             findings: self.get_document("findings")?.unwrap_or_default(),
             places: self.get_document("places")?.unwrap_or_default(),
             input_bytes: self.get_document("input_bytes")?,
@@ -86,6 +87,7 @@ impl Case {
         self.check_round_trip("script", &all.script)?;
         self.check_round_trip("annotations", &all.annotations)?;
         self.check_round_trip("observed_places", &all.observed)?;
+        self.check_round_trip("waits", &all.waits)?;
         self.check_round_trip("findings", &all.findings)?;
         self.check_round_trip("places", &all.places)?;
         self.put(
@@ -106,6 +108,9 @@ impl Case {
         }
         if let Some(script) = &all.script {
             self.put("script", script)?;
+        }
+        if let Some(waits) = &all.waits {
+            self.put("waits", waits)?;
         }
         self.put("annotations", &all.annotations)?;
         if let Some(observed) = &all.observed {

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use genba_case::{Case, Phase, Store};
 use genba_explain::RunFacts;
 use genba_host::NoiseWatch;
-use genba_model::{HostFingerprint, Investigation, RunRecord, Stat, Workload};
+use genba_model::{
+    HostFingerprint, Investigation, Metric, RunRecord, RunSummary, Stat, Waits, Workload,
+};
 use genba_observe::Observations;
 use genba_profile::perf_stat;
 use genba_profile::sampler::RecordOptions;
@@ -218,6 +220,7 @@ impl Pipeline<'_> {
         if let Some(stat) = &stat {
             self.case.put_document("stat", stat)?;
         }
+        let waits = self.watch_waits(&runs, progress)?;
         let input_bytes = crate::input_files::size_of_named_files(workload);
         let known = BeforeSampling {
             facts: RunFacts {
@@ -244,6 +247,7 @@ impl Pipeline<'_> {
             script,
             annotations: located.annotations,
             observed: located.observed,
+            waits,
             findings: located.findings,
             places: located.places,
             input_bytes,
@@ -256,6 +260,38 @@ impl Pipeline<'_> {
             investigation,
             page,
         })
+    }
+
+    /// Watches what the command waits for, in a run of its own, where it waits or has several threads
+    /// or processes.
+    fn watch_waits(
+        &mut self,
+        runs: &RunSummary,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Waits>, InvestigateError> {
+        let usual = |metric| {
+            let found = runs.metrics.iter().find(|one| one.metric == metric);
+            found.map_or(0.0, |one| one.median.value)
+        };
+        let wall = usual(Metric::Wall);
+        if !is_worth_watching(wall, usual(Metric::Cpu), usual(Metric::VoluntarySwitches))
+            || !self.has_time_for(wall)
+        {
+            return Ok(None);
+        }
+        let watched = crate::waits::of_command(self.launcher, self.spec, self.cancel, progress);
+        self.check_cancelled()?;
+        match watched {
+            Ok((waits, finished)) => {
+                repeat_runs::check(&finished, self.options.ignore_failure)?;
+                Ok(Some(waits))
+            }
+            Err(InvestigateError::Profile(error)) => {
+                self.notes.push(format!("waits were not watched: {error}"));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn measure(&mut self, progress: &mut dyn Progress) -> Result<Vec<RunRecord>, InvestigateError> {
@@ -354,6 +390,18 @@ impl Pipeline<'_> {
     }
 }
 
+/// Whether a command that takes so many seconds of wall and CPU time, and gives up its CPU so often,
+/// may lose wall time by waiting: one that is on one CPU all the time does not.
+fn is_worth_watching(wall: f64, cpu: f64, switches: f64) -> bool {
+    /// Wall time below which too few moments are seen, seconds.
+    const MIN_WALL: f64 = 0.02;
+    /// Share of one CPU within which a command is on it all the time.
+    const ON_ONE_CPU: std::ops::RangeInclusive<f64> = 0.92..=1.02;
+    /// Switches per second from which on threads or processes work together.
+    const MANY_SWITCHES: f64 = 500.0;
+    wall >= MIN_WALL && (!ON_ONE_CPU.contains(&(cpu / wall)) || switches / wall >= MANY_SWITCHES)
+}
+
 /// Runs commands, and notes once what they left behind.
 struct NotingExecutor<'a> {
     launcher: &'a mut Launcher,
@@ -379,4 +427,18 @@ fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
     let temporary = path.with_extension("html.tmp");
     std::fs::write(&temporary, html).map_err(fail)?;
     std::fs::rename(&temporary, path).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_one_cpu_all_the_time_is_not_watched() {
+        assert!(!is_worth_watching(2.0, 1.98, 30.0));
+        assert!(is_worth_watching(2.0, 0.4, 30.0));
+        assert!(is_worth_watching(2.0, 3.4, 30.0));
+        assert!(is_worth_watching(2.0, 2.0, 9000.0));
+        assert!(!is_worth_watching(0.001, 0.0, 30.0));
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, Event, NoiseFloor, SourceLine, TimePlace};
+use crate::{Estimate, Event, NoiseFloor, SourceLine, TimePlace, Waits};
 
 /// How the figures of a piece of evidence were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +104,10 @@ pub struct Explanation {
     /// than half of it, up to three functions with what they call as well.
     #[serde(default)]
     pub places: Vec<TimePlace>,
+    /// What the wall clock waited for, with causes and gains of wall time, where the command waits or
+    /// has several threads or processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
     /// Size of the files that the command line names, bytes; `None` where it names none.
     #[serde(default)]
     pub input_bytes: Option<u64>,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Annotation, Estimate, Finding, Hazard, HostFingerprint, Metric, ObservedPlace, Profile,
-    RunRecord, ScriptProfile, Stat, TimePlace, Unit,
+    RunRecord, ScriptProfile, Stat, TimePlace, Unit, Waits,
 };
 
 /// A command that is measured, and how it is run.
@@ -99,6 +99,9 @@ pub struct Investigation {
     /// What bursts showed of the source lines with most time, where there were bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<ObservedPlace>,
+    /// What the wall clock waited for, where the command waits or has several threads or processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
     /// Causes with their predicted gains, most profitable first.
     #[serde(default)]
     pub findings: Vec<Finding>,

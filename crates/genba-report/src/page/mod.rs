@@ -60,6 +60,9 @@ pub fn html(all: &Investigation) -> String {
     summary::header(&mut out, all, &command);
     summary::cards(&mut out, all);
     summary::notes(&mut out, all);
+    if let Some(waits) = &all.waits {
+        waits::section(&mut out, waits);
+    }
     let anchors = findings::list(&mut out, all);
     if let Some(profile) = &all.profile {
         profile_tables::functions(&mut out, profile);

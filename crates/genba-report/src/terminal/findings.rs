@@ -16,6 +16,10 @@ const MAX_LINES: usize = 8;
 #[must_use]
 pub fn explanation(all: &Explanation, screen: Screen) -> String {
     let mut out = String::new();
+    if let Some(waits) = &all.waits {
+        super::waits::section(&mut out, waits, usize::MAX, screen);
+        out.push('\n');
+    }
     for (index, one) in all.findings.iter().enumerate() {
         finding(&mut out, index + 1, one, Detail::Full, screen);
         out.push('\n');

@@ -48,6 +48,10 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
     let command = safe_text::fit(&safe_text::command(&all.workload.command), room);
     out.push_str(&format!("{case}  {}\n\n", screen.paint(STRONG, &command)));
     runs(&mut out, all, screen);
+    if let Some(waits) = &all.waits {
+        out.push('\n');
+        super::waits::section(&mut out, waits, MAX_FINDINGS, screen);
+    }
     if let Some(profile) = &all.profile {
         out.push('\n');
         functions(&mut out, profile, screen);

@@ -17,6 +17,8 @@ const MAX_ROWS: usize = 10;
 const MAX_NOTES: usize = 12;
 /// Minimum width of a screen for all columns.
 const MIN_WIDTH_FOR_ALL_COLUMNS: usize = 100;
+/// Steps of the critical path that are shown beside another result.
+const MAX_STEPS_OF_SECTION: usize = 4;
 /// Columns of the bar that divides a thread's time.
 const BAR_COLUMNS: usize = 16;
 
@@ -57,6 +59,33 @@ pub fn waits(all: &Waits, screen: Screen) -> String {
         screen,
     );
     out
+}
+
+/// Adds how the wall time divides and why, to another result: at most `findings` causes and no
+/// tables.
+pub(super) fn section(out: &mut String, all: &Waits, findings: usize, screen: Screen) {
+    let division = wording::division(all);
+    out.push_str(&format!(
+        "{}   {}\n",
+        screen.paint(HEAD, "WALL"),
+        safe_text::fit(&division, screen.columns().saturating_sub(7))
+    ));
+    for (index, one) in all.findings.iter().take(findings).enumerate() {
+        finding(out, index + 1, one, screen);
+    }
+    if all.findings.is_empty() {
+        out.push_str("  no cause of needless waiting found\n");
+    }
+    for step in all.critical_path.iter().take(MAX_STEPS_OF_SECTION) {
+        let line = format!(
+            "{} {}, {}",
+            format::short_percent(step.share.value),
+            wording::reason(step.state),
+            wording::place(&step.place)
+        );
+        let line = safe_text::fit(&line, screen.columns().saturating_sub(4));
+        out.push_str(&format!("    {}\n", screen.paint(DIM, &line)));
+    }
 }
 
 /// Adds the head of a section with an explanation.

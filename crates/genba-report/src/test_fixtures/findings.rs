@@ -111,6 +111,7 @@ pub fn explanation(findings: Vec<Finding>) -> Explanation {
         event: fixture::investigation().profile.expect("a profile").event,
         findings,
         places: places(),
+        waits: None,
         input_bytes: Some(160_000),
         min_gain: 0.03,
         noise_floor: vec![NoiseFloor {

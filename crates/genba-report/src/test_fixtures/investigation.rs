@@ -92,6 +92,7 @@ pub fn investigation() -> Investigation {
         input_bytes: None,
         script: None,
         observed: Some(super::observed_place()),
+        waits: None,
         annotations: vec![annotation(), counted_annotation()],
         notes: vec![],
     }

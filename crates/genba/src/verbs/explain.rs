@@ -175,6 +175,7 @@ fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
         event: profile.event,
         findings: all.findings,
         places: all.places,
+        waits: all.waits,
         input_bytes: all.input_bytes,
         min_gain: genba_model::MIN_GAIN,
         noise_floor: all.noise_floor,
@@ -205,6 +206,10 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
         input.observed = case.get_document(OBSERVATIONS)?;
     }
     let (findings, places) = genba_investigate::findings(&input, limits, &mut SourceCache::new());
+    let waits = match recording.case() {
+        Some(case) => case.get_document("waits")?,
+        None => None,
+    };
     let event: Event = profile.event;
     let mut notes = profile.notes;
     if profile.counted.is_none() {
@@ -218,6 +223,7 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
         event,
         findings,
         places,
+        waits,
         input_bytes: facts.runs.input_bytes,
         min_gain: limits.min_gain,
         noise_floor,
