@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use genba_model::{Estimate, PathStep, WaitPlace, WaitReason};
+use genba_profile::wait_sampler::WatchedThread;
 use genba_stats::wilson;
 
 use crate::stacks::unknown_place;
@@ -44,12 +45,7 @@ pub fn critical_path(view: &View<'_>) -> Vec<PathStep> {
             add(end.reason, end.place.clone(), chain.ns);
             continue;
         }
-        // Moments cannot tell running from ready: the kernel's account of the thread does.
-        let ready = (thread.running + thread.runnable) as f64;
-        let waits_for_cpu = match ready > 0.0 {
-            true => thread.runnable as f64 / ready,
-            false => 0.0,
-        };
+        let waits_for_cpu = share_without_cpu(thread);
         let places = view.chain_places.get(&index);
         let all: u64 = places.map_or(0, |places| places.values().sum());
         let on_cpu = chain.ns * (1.0 - waits_for_cpu);
@@ -93,6 +89,28 @@ pub fn critical_path(view: &View<'_>) -> Vec<PathStep> {
     });
     path.truncate(MAX_LISTED);
     path
+}
+
+/// Wall time in which the thread at the end of the chain was on a CPU, ns.
+pub fn on_cpu(view: &View<'_>) -> f64 {
+    let chains = view.recording.chains.iter();
+    chains
+        .filter(|chain| view.end(chain).reason == WaitReason::Running)
+        .map(|chain| {
+            let last = chain.states[chain.states.len() - 1];
+            chain.ns * (1.0 - share_without_cpu(view.thread(last)))
+        })
+        .sum()
+}
+
+/// Share of its ready time in which a thread had no CPU. Moments cannot tell running from ready: the
+/// kernel's account of the thread does.
+fn share_without_cpu(thread: &WatchedThread) -> f64 {
+    let ready = (thread.running + thread.runnable) as f64;
+    match ready > 0.0 {
+        true => thread.runnable as f64 / ready,
+        false => 0.0,
+    }
 }
 
 /// A share of the wall time with the interval of the moments that it rests on.

@@ -22,7 +22,7 @@ mod view;
 
 use std::collections::HashSet;
 
-use genba_model::{WaitReason, Waits};
+use genba_model::Waits;
 use genba_profile::wait_sampler::WaitRecording;
 use genba_profile::{ReadError, Recording};
 
@@ -56,14 +56,8 @@ fn of_view(view: &View<'_>) -> Waits {
     let recording = view.recording;
     let (threads, more_threads) = thread_times::thread_times(view);
     let chained = view.chained();
-    let on_cpu: f64 = recording
-        .chains
-        .iter()
-        .filter(|chain| view.end(chain).reason == WaitReason::Running)
-        .map(|chain| chain.ns)
-        .sum();
     let share = match chained > 0.0 {
-        true => on_cpu / chained,
+        true => critical_path::on_cpu(view) / chained,
         false => (view.ready_threads()).min(1.0),
     };
     let mut sources = vec!["times: /proc/TID/schedstat".to_owned()];
