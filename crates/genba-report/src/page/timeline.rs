@@ -209,6 +209,7 @@ fn drawn(lanes: &[&ThreadTime], wall: f64) -> (u32, Vec<Vec<Piece>>) {
 
 fn legend(out: &mut String, present: &[usize]) {
     out.push_str("<div class=\"legend small\">");
+    let ready = present.contains(&index_of(WaitReason::RunQueue));
     for &state in present {
         let (reason, class) = STATES[state];
         let _ = write!(
@@ -216,7 +217,11 @@ fn legend(out: &mut String, present: &[usize]) {
             "<span><svg width=\"26\" height=\"12\"><defs>{}</defs><rect width=\"26\" height=\"12\" \
              fill=\"url(#k-{class})\"/></svg> {}</span>",
             pattern(class),
-            wording::reason(reason)
+            match reason {
+                // Moments do not tell them apart, unless they have a state of their own.
+                WaitReason::Running if !ready => "on a CPU, or ready for one",
+                _ => wording::reason(reason),
+            }
         );
     }
     out.push_str("</div>\n");

@@ -68,11 +68,13 @@ fn division(out: &mut String, all: &Waits) {
         return;
     }
     let cpu = all.on_cpu.value.clamp(0.0, 1.0);
+    let ready = wording::without_cpu(all).clamp(0.0, 1.0 - cpu);
     let _ = writeln!(
         out,
-        "<div class=\"divide whole\">{}{}</div>",
+        "<div class=\"divide whole\">{}{}{}</div>",
         part("run", cpu),
-        part("blocked", 1.0 - cpu)
+        part("ready", ready),
+        part("blocked", 1.0 - cpu - ready)
     );
 }
 

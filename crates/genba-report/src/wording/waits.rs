@@ -77,28 +77,45 @@ pub(crate) fn target(all: &Waits) -> Vec<String> {
     }
 }
 
-/// Returns how the wall time divides: `wall 3.21 s: on a CPU 12 % (10–14), waiting 88 %`.
+/// Returns how the wall time divides: `wall 3.21 s: on a CPU 12 % (10–14), waiting 88 %`, with the part
+/// that waits for a CPU where that is much.
 pub(crate) fn division(all: &Waits) -> String {
+    /// Share of the wall time from which on waiting for a CPU is told apart.
+    const MUCH: f64 = 0.05;
     let wall = format::seconds(all.wall_seconds);
     if all.moments == 0 {
         return format!("wall {wall}: too short to see where it went");
     }
-    let on_cpu = all.on_cpu.value.clamp(0.0, 1.0);
-    let low = format::short_percent(all.on_cpu.low.clamp(0.0, 1.0));
-    let high = format::short_percent(all.on_cpu.high.clamp(0.0, 1.0));
-    let interval = match low == high {
+    let part = |share: f64| match share.clamp(0.0, 1.0) {
+        share if share < 0.0005 => "0 %".to_owned(),
+        share => format::short_percent(share),
+    };
+    let ends = (part(all.on_cpu.low), part(all.on_cpu.high));
+    let interval = match ends.0 == ends.1 {
         true => String::new(),
         false => format!(
             " ({}–{})",
-            low.trim_end_matches(" %"),
-            high.trim_end_matches(" %")
+            ends.0.trim_end_matches(" %"),
+            ends.1.trim_end_matches(" %")
         ),
     };
+    let ready = without_cpu(all);
+    let ready = match ready >= MUCH {
+        true => format!(" ({} for a CPU)", part(ready)),
+        false => String::new(),
+    };
     format!(
-        "wall {wall}: on a CPU {}{interval}, waiting {}",
-        format::short_percent(on_cpu),
-        format::short_percent(1.0 - on_cpu),
+        "wall {wall}: on a CPU {}{interval}, waiting {}{ready}",
+        part(all.on_cpu.value),
+        part(1.0 - all.on_cpu.value),
     )
+}
+
+/// Returns the share of the wall time in which the end of the chain of waits was ready, without a CPU.
+pub(crate) fn without_cpu(all: &Waits) -> f64 {
+    let steps = all.critical_path.iter();
+    let ready = steps.filter(|step| step.state == WaitReason::RunQueue);
+    ready.map(|step| step.share.value).sum()
 }
 
 /// Returns what the figures rest on: moments, threads, and the share of unknown time.
@@ -403,7 +420,7 @@ mod tests {
         let mut all = fixture::waits();
         assert_eq!(
             division(&all),
-            "wall 3.21 s: on a CPU 12 % (10–14), waiting 88 %"
+            "wall 3.21 s: on a CPU 12 % (10–14), waiting 88 % (17 % for a CPU)"
         );
         all.moments = 0;
         assert_eq!(
