@@ -42,7 +42,7 @@ impl Found {
 
 /// Everything that was found, largest gain first.
 pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
-    let wall = view.wall();
+    let wall = view.own_wall();
     if wall <= 0.0 {
         return Vec::new();
     }
@@ -72,7 +72,7 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
 }
 
 fn finding(view: &View<'_>, found: Found, floor: f64) -> WaitFinding {
-    let wall = view.wall();
+    let wall = view.own_wall();
     let without = |saved: f64| wall / (wall - saved).max(floor).max(wall * 0.01).min(wall);
     let (value, low, high) = found.saved_ns;
     WaitFinding {

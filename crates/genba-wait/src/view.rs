@@ -39,6 +39,10 @@ pub struct View<'a> {
     pub recording: &'a WaitRecording,
     /// By [`StateIndex`].
     pub states: Vec<State>,
+    /// The chains as they would have been had no other program taken the CPUs: without the time in
+    /// which the last thread was ready and had none, although there were enough for all of the
+    /// command's.
+    pub chains: Vec<Chain>,
     /// By chain: where its last thread was on a CPU.
     pub chain_places: HashMap<u32, Places>,
     /// The same while no other thread was on a CPU or ready.
@@ -79,6 +83,7 @@ impl<'a> View<'a> {
         let mut view = Self {
             recording,
             states,
+            chains: recording.chains.clone(),
             chain_places: HashMap::new(),
             alone_places: HashMap::new(),
             holder_places: HashMap::new(),
@@ -89,6 +94,7 @@ impl<'a> View<'a> {
             kernel_samples: 0,
             entries: HashMap::new(),
         };
+        view.take_out_foreign_load();
         let mut entries: HashMap<u32, HashMap<String, u64>> = HashMap::new();
         for (state, seen) in view.states.iter().zip(&recording.states) {
             if let Some(entry) = &state.entry {
@@ -163,6 +169,41 @@ impl<'a> View<'a> {
             }
         }
         view
+    }
+
+    fn take_out_foreign_load(&mut self) {
+        if self.ready_threads() > f64::from(self.recording.cpus) {
+            return;
+        }
+        let mut chains = std::mem::take(&mut self.chains);
+        for chain in &mut chains {
+            if self.end(chain).reason != WaitReason::Running {
+                continue;
+            }
+            let thread = self.thread(chain.states[chain.states.len() - 1]);
+            let ready = (thread.running + thread.runnable) as f64;
+            let kept = match ready > 0.0 {
+                true => thread.running as f64 / ready,
+                false => 1.0,
+            };
+            for ns in [&mut chain.ns, &mut chain.alone_ns, &mut chain.awaited_ns] {
+                *ns *= kept;
+            }
+        }
+        self.chains = chains;
+    }
+
+    /// The wall time without what other programs took, ns.
+    pub fn own_wall(&self) -> f64 {
+        let (before, after) = (self.chained(), self.own_chained());
+        match before > 0.0 {
+            true => self.wall() * after / before,
+            false => self.wall(),
+        }
+    }
+
+    fn own_chained(&self) -> f64 {
+        self.chains.iter().map(|chain| chain.ns).sum()
     }
 
     /// The wall time, ns.

@@ -127,7 +127,7 @@ fn groups(
             }
         }
     }
-    for chain in &recording.chains {
+    for chain in &view.chains {
         let place = match inside {
             false => ends(view, chain, reasons),
             true => chain
@@ -152,7 +152,7 @@ fn ends<'a>(view: &'a View<'_>, chain: &Chain, reasons: &[WaitReason]) -> Option
 
 /// Whether a lock was waited for on the way to these waits: then the lock is the cause.
 fn behind_lock(view: &View<'_>, place: &WaitPlace, reasons: &[WaitReason]) -> f64 {
-    let chains = view.recording.chains.iter();
+    let chains = view.chains.iter();
     chains
         .filter(|chain| {
             ends(view, chain, reasons) == Some(place)
@@ -230,7 +230,7 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
 /// `round-trip-in-loop` and `wake-up-chain`: two threads or processes that wait for one another in
 /// turns, many times, so that only one of them ever works.
 fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
-    let chains = &view.recording.chains;
+    let chains = &view.chains;
     let idle: f64 = chains.iter().map(|chain| chain.idle_ns).sum();
     let alone: f64 = chains.iter().map(|chain| chain.alone_ns).sum();
     let mut all = Vec::new();
@@ -294,7 +294,7 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
 /// is the kernel's work. A half where the kernel is not sampled.
 fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
     let mut sums = (0, 0);
-    for (index, chain) in (0u32..).zip(&view.recording.chains) {
+    for (index, chain) in (0u32..).zip(&view.chains) {
         let mut states = chain.states.iter();
         if states.any(|state| reasons.contains(&view.states[*state as usize].reason))
             && let Some(of_chain) = view.chain_kernel.get(&index)

@@ -55,7 +55,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             *lock.holder_waits.entry(holder.place.clone()).or_default() += pair.ns;
         }
     }
-    for chain in &recording.chains {
+    for chain in &view.chains {
         // The last lock before the end is the one whose holder the end is.
         let Some(object) = last_lock(view, chain) else {
             continue;
@@ -132,7 +132,7 @@ fn without_leader(view: &View<'_>, locks: &mut BTreeMap<Option<String>, Lock>) {
         let threads = lock.threads.len().max(1) as f64;
         let io: f64 = lock.holder_waits.values().sum();
         let share = (io / lock.ns.max(1.0)).clamp(0.0, 1.0);
-        let of_wall = (lock.ns / threads).min(view.wall());
+        let of_wall = (lock.ns / threads).min(view.own_wall());
         lock.waiting = of_wall * share;
         lock.computing = of_wall * (1.0 - share);
     }

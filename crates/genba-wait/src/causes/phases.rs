@@ -37,7 +37,7 @@ fn alone(view: &View<'_>) -> Vec<Found> {
     let cpus = f64::from(recording.cpus.max(1));
     let workers = workers(view);
     let (mut serial, mut uneven) = (Alone::default(), Alone::default());
-    for (index, chain) in (0u32..).zip(&recording.chains) {
+    for (index, chain) in (0u32..).zip(&view.chains) {
         let end = view.end(chain);
         if end.reason != WaitReason::Running || passes(view, chain, &[WaitReason::Lock]) {
             continue;
@@ -127,7 +127,7 @@ fn passes(view: &View<'_>, chain: &Chain, reasons: &[WaitReason]) -> bool {
 
 /// Threads that work, with how many of them begin in the same function.
 fn workers(view: &View<'_>) -> HashMap<u32, usize> {
-    let least = view.wall() * MIN_WORK;
+    let least = view.own_wall() * MIN_WORK;
     let working: Vec<u32> = (0u32..)
         .zip(&view.recording.threads)
         .filter(|(_, thread)| thread.running as f64 >= least)
@@ -179,7 +179,7 @@ fn children(view: &View<'_>) -> Option<Found> {
     let mut places = Places::new();
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
     let mut parent = 0;
-    for (index, chain) in (0u32..).zip(&recording.chains) {
+    for (index, chain) in (0u32..).zip(&view.chains) {
         // For a child's end, or for what it writes.
         let waiting = chain.states.iter().enumerate().find(|(at, state)| {
             let reason = view.states[**state as usize].reason;
@@ -280,7 +280,7 @@ fn oversubscription(view: &View<'_>) -> Option<Found> {
     }
     Some(Found {
         cause: WaitCause::Oversubscription,
-        waits_ns: view.wall() * runnable / ready.max(1.0),
+        waits_ns: view.own_wall() * runnable / ready.max(1.0),
         saved_ns: (saved(SWITCH_NS.0), saved(SWITCH_NS.1), saved(SWITCH_NS.2)),
         waiter: most(&places).map_or_else(unknown_place, |(place, _)| place.clone()),
         holder: None,
@@ -302,7 +302,7 @@ fn quota(view: &View<'_>) -> Option<Found> {
         return None;
     }
     // The account adds up over CPUs.
-    let waits = (throttled / view.ready_threads().max(1.0)).min(view.wall());
+    let waits = (throttled / view.ready_threads().max(1.0)).min(view.own_wall());
     Some(Found {
         cause: WaitCause::CpuQuota,
         waits_ns: waits,
