@@ -24,6 +24,8 @@ pub(crate) struct Found {
     waits_ns: f64,
     /// Wall time that a fix saves, ns: what is likely, and between which bounds.
     saved_ns: (f64, f64, f64),
+    /// Whether all work remains, which the CPUs then limit: it only no longer waits.
+    work_remains: bool,
     waiter: WaitPlace,
     holder: Option<WaitPlace>,
     object: Option<String>,
@@ -73,6 +75,7 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
 
 fn finding(view: &View<'_>, found: Found, floor: f64) -> WaitFinding {
     let wall = view.own_wall();
+    let floor = if found.work_remains { floor } else { 0.0 };
     let without = |saved: f64| wall / (wall - saved).max(floor).max(wall * 0.01).min(wall);
     let (value, low, high) = found.saved_ns;
     WaitFinding {

@@ -85,20 +85,19 @@ fn of_view(view: &View<'_>) -> Waits {
     }
 }
 
-/// A note where other programs took the CPUs: threads had to wait for one although there were enough
-/// for them.
+/// A note where other programs took the CPUs.
 fn busy_machine(view: &View<'_>) -> Option<String> {
     /// Share of ready time without a CPU above which it is said.
     const MUCH: f64 = 0.2;
     let threads = &view.recording.threads;
     let runnable: f64 = threads.iter().map(|thread| thread.runnable as f64).sum();
     let share = runnable / (runnable + view.running()).max(1.0);
-    let enough = view.ready_threads() <= f64::from(view.recording.cpus);
-    (share > MUCH && enough).then(|| {
+    let foreign = share * view.foreign_share();
+    (foreign > MUCH).then(|| {
         format!(
-            "other programs kept the CPUs busy: {:.0} % of the time in which threads were ready they \
-             had none, so waits and gains are rough; measure again on a quiet machine",
-            share * 100.0
+            "other programs kept the CPUs busy: for {:.0} % of the time in which threads were ready \
+             these had none (taken out of the gains); measure again on a quiet machine",
+            foreign * 100.0
         )
     })
 }

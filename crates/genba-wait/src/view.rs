@@ -40,8 +40,7 @@ pub struct View<'a> {
     /// By [`StateIndex`].
     pub states: Vec<State>,
     /// The chains as they would have been had no other program taken the CPUs: without the time in
-    /// which the last thread was ready and had none, although there were enough for all of the
-    /// command's.
+    /// which the last thread was ready and had none for that reason.
     pub chains: Vec<Chain>,
     /// By chain: where its last thread was on a CPU.
     pub chain_places: HashMap<u32, Places>,
@@ -53,6 +52,8 @@ pub struct View<'a> {
     pub chain_kernel: HashMap<u32, (u64, u64)>,
     /// Functions of the user's code with the threads that were seen on a CPU in them, and how often.
     pub runs: HashMap<String, HashMap<u32, u64>>,
+    /// Samples on a CPU in the kernel, by the place of the user's code that asked it.
+    pub kernel_places: Places,
     /// Samples on a CPU in reads and writes, by place.
     pub io_places: Places,
     /// Samples on a CPU, and of them in the kernel.
@@ -89,6 +90,7 @@ impl<'a> View<'a> {
             holder_places: HashMap::new(),
             chain_kernel: HashMap::new(),
             runs: HashMap::new(),
+            kernel_places: Places::new(),
             io_places: Places::new(),
             samples: 0,
             kernel_samples: 0,
@@ -118,6 +120,9 @@ impl<'a> View<'a> {
             let kernel = stack.first().is_some_and(|frame| frame.kernel);
             view.samples += 1;
             view.kernel_samples += u64::from(kernel);
+            if kernel {
+                *view.kernel_places.entry(place.clone()).or_default() += 1;
+            }
             if reads_or_writes(stack) {
                 *view.io_places.entry(place.clone()).or_default() += 1;
             }
@@ -172,9 +177,7 @@ impl<'a> View<'a> {
     }
 
     fn take_out_foreign_load(&mut self) {
-        if self.ready_threads() > f64::from(self.recording.cpus) {
-            return;
-        }
+        let foreign = self.foreign_share();
         let mut chains = std::mem::take(&mut self.chains);
         for chain in &mut chains {
             if self.end(chain).reason != WaitReason::Running {
@@ -183,7 +186,7 @@ impl<'a> View<'a> {
             let thread = self.thread(chain.states[chain.states.len() - 1]);
             let ready = (thread.running + thread.runnable) as f64;
             let kept = match ready > 0.0 {
-                true => thread.running as f64 / ready,
+                true => 1.0 - thread.runnable as f64 * foreign / ready,
                 false => 1.0,
             };
             for ns in [&mut chain.ns, &mut chain.alone_ns, &mut chain.awaited_ns] {
@@ -191,6 +194,17 @@ impl<'a> View<'a> {
             }
         }
         self.chains = chains;
+    }
+
+    /// Share of the time in which threads were ready without a CPU that other programs are to blame
+    /// for: all but what more threads than CPUs explain.
+    pub fn foreign_share(&self) -> f64 {
+        let threads = self.recording.threads.iter();
+        let runnable: f64 = threads.map(|thread| thread.runnable as f64).sum();
+        match runnable > 0.0 {
+            true => (1.0 - self.recording.excess_ns / runnable).clamp(0.0, 1.0),
+            false => 0.0,
+        }
     }
 
     /// The wall time without what other programs took, ns.
@@ -232,6 +246,12 @@ impl<'a> View<'a> {
             true => self.recording.ready_ns / self.wall(),
             false => 0.0,
         }
+    }
+
+    /// CPU time in the kernel for this place of the user's code, ns; 0 where the kernel is not sampled.
+    pub fn kernel_time(&self, place: &WaitPlace) -> f64 {
+        let samples = self.kernel_places.get(place).copied().unwrap_or(0);
+        self.running() * samples as f64 / self.samples.max(1) as f64
     }
 
     /// Time of all threads on a CPU, ns.

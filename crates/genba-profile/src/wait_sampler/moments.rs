@@ -47,6 +47,8 @@ pub struct Moments {
     pub count: u64,
     /// Sum of ready threads × ns.
     pub ready_ns: f64,
+    /// The same of those beyond the number of CPUs.
+    pub excess_ns: f64,
 }
 
 impl Moments {
@@ -69,12 +71,20 @@ impl Moments {
             })
     }
 
-    /// Adds a moment that stands for `ns` of wall time. `random` decides between several threads
+    /// Adds a moment that stands for so many ns of wall time on so many CPUs. `random` decides between several threads
     /// that may end a wait.
-    pub fn add(&mut self, now: &[ThreadNow], leader: Option<ThreadIndex>, ns: u64, random: u64) {
+    pub fn add(
+        &mut self,
+        now: &[ThreadNow],
+        leader: Option<ThreadIndex>,
+        (ns, cpus): (u64, u32),
+        random: u64,
+    ) {
         self.count += 1;
         let time = ns as f64;
         let by_thread = by_thread(now);
+        let ready = now.iter().filter(|one| !one.waits).count();
+        self.excess_ns += ready.saturating_sub(cpus as usize) as f64 * time;
         for one in now {
             let state = &mut self.states[one.state as usize];
             state.ns += time;
@@ -102,7 +112,7 @@ impl Moments {
             let sum = &mut self.chain_sums[chain as usize];
             sum.ns += time;
             sum.moments += 1;
-            match now.iter().filter(|one| !one.waits).count() {
+            match ready {
                 0 => sum.idle_ns += time,
                 1 => {
                     sum.alone_ns += time;
@@ -293,8 +303,8 @@ mod tests {
             now(1, locks, Some(&[2])),
             now(2, runs, None),
         ];
-        moments.add(&all, Some(0), 5, 0);
-        moments.add(&all, Some(0), 7, 1);
+        moments.add(&all, Some(0), (5, 2), 0);
+        moments.add(&all, Some(0), (7, 2), 1);
         moments.add_cpu_sample(&all, Some(0), (2, 22, 99), 0);
         assert_eq!(moments.ready_ns, 12.0);
         let (states, chains, pairs, cpu) = moments.finish();
@@ -314,7 +324,7 @@ mod tests {
         let one = moments.intern(0, wait(WaitReason::Condition));
         let two = moments.intern(1, wait(WaitReason::Condition));
         let all = [now(0, one, Some(&[1])), now(1, two, Some(&[0]))];
-        moments.add(&all, Some(0), 1, 0);
+        moments.add(&all, Some(0), (1, 2), 0);
         let (_, chains, ..) = moments.finish();
         assert_eq!(chains[0].states, [one, two]);
     }
@@ -332,7 +342,7 @@ mod tests {
             now(3, four, None),
         ];
         for random in 0..10 {
-            moments.add(&all, Some(0), 1, random);
+            moments.add(&all, Some(0), (1, 2), random);
         }
         moments.add_cpu_sample(&all, Some(0), (3, 33, 1), 0);
         let (_, chains, _, cpu) = moments.finish();
@@ -362,7 +372,7 @@ mod tests {
                 let state = moments.intern(thread, (!others.is_empty()).then(|| wait(WaitReason::Lock).unwrap()));
                 now(thread, state, (!others.is_empty()).then_some(&others[..]))
             }).collect();
-            moments.add(&all, Some(0), 3, random);
+            moments.add(&all, Some(0), (3, 2), random);
             let (_, chains, ..) = moments.finish();
             prop_assert_eq!(chains.iter().map(|chain| chain.ns).sum::<f64>(), 3.0);
             prop_assert!(chains.iter().all(|chain| chain.states.len() <= 6));

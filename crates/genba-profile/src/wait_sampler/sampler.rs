@@ -84,6 +84,7 @@ pub struct WaitSampler {
     variables: HashMap<(i32, u64), Option<(String, u64)>>,
     peers: DescriptorPeers,
     quota: CpuQuota,
+    cpus: u32,
     leader: i32,
     unwatched: u64,
     readable: bool,
@@ -155,6 +156,7 @@ impl WaitSampler {
             variables: HashMap::new(),
             peers: DescriptorPeers::default(),
             quota: CpuQuota::of(leader),
+            cpus: allowed_cpus(leader),
             leader,
             unwatched: 0,
             readable: false,
@@ -218,7 +220,8 @@ impl WaitSampler {
             let leader = self.indices.get(&self.leader).copied();
             let random = self.next_random();
             if timed {
-                self.moments.add(&moment, leader, now - last, random);
+                self.moments
+                    .add(&moment, leader, (now - last, self.cpus), random);
                 last = now;
                 // A random moment: what repeats in the program must not beat with it.
                 let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
@@ -264,6 +267,7 @@ impl WaitSampler {
             );
         }
         let (count, ready_ns) = (self.moments.count, self.moments.ready_ns);
+        let excess_ns = self.moments.excess_ns;
         let (states, chains, pairs, cpu_moments) = self.moments.finish();
         let mut processes: Vec<WatchedProcess> = self.processes.into_values().collect();
         processes.sort_by_key(|process| process.pid);
@@ -280,7 +284,8 @@ impl WaitSampler {
             pairs,
             cpu_moments,
             ready_ns,
-            cpus: allowed_cpus(0),
+            excess_ns,
+            cpus: self.cpus,
             throttled: self.quota.throttled(),
             cpu_sampled: self.events.is_some(),
             calls_readable: self.readable,

@@ -34,6 +34,8 @@ pub struct WaitRecording {
     pub cpu_moments: Vec<CpuMoment>,
     /// Sum over moments of threads on a CPU or ready, × ns.
     pub ready_ns: f64,
+    /// Sum over moments of threads that were ready beyond the number of CPUs, × ns.
+    pub excess_ns: f64,
     /// CPUs that the command may use.
     pub cpus: u32,
     /// Time for which the control group's quota stopped its threads, ns.

@@ -170,15 +170,21 @@ fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
     groups(view, counts, &[WaitReason::Fsync], false)
         .into_iter()
         .filter(|(_, group)| group.waits >= MANY)
-        .map(|(place, group)| Found {
-            cause: WaitCause::SynchronousWrite,
-            waits_ns: group.critical - behind_lock(view, &place, &[WaitReason::Fsync]),
-            // Records that are forced together: one wait for tens of them.
-            saved_ns: (group.critical * 0.95, group.critical * 0.7, group.critical),
-            holder: None,
-            object: group.object(),
-            figures: group.figures(),
-            waiter: place,
+        .map(|(place, group)| {
+            let waits = group.critical - behind_lock(view, &place, &[WaitReason::Fsync]);
+            // Records that are forced together: one wait for tens of them, and what the kernel does
+            // for each goes with it.
+            let all = waits + view.kernel_time(&place).min(view.own_wall() - waits);
+            Found {
+                cause: WaitCause::SynchronousWrite,
+                waits_ns: all,
+                saved_ns: (all * 0.95, waits * 0.7, all),
+                work_remains: false,
+                holder: None,
+                object: group.object(),
+                figures: group.figures(),
+                waiter: place,
+            }
         })
         .collect()
 }
@@ -190,6 +196,7 @@ fn by_reason(view: &View<'_>, counts: &[f64], reason: WaitReason, cause: WaitCau
         .map(|(place, group)| Found {
             cause,
             waits_ns: group.critical,
+            work_remains: false,
             saved_ns: (group.critical * 0.8, group.critical * 0.4, group.critical),
             holder: group.holder(),
             object: group.object(),
@@ -218,6 +225,7 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         .map(|(place, group)| Found {
             cause: WaitCause::PollingSleep,
             waits_ns: group.critical,
+            work_remains: true,
             saved_ns: (group.idle * 0.9, group.idle * 0.4, group.idle),
             holder: group.holder(),
             object: group.object(),
@@ -233,6 +241,9 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
     let chains = &view.chains;
     let idle: f64 = chains.iter().map(|chain| chain.idle_ns).sum();
     let alone: f64 = chains.iter().map(|chain| chain.alone_ns).sum();
+    if !takes_turns(view) {
+        return Vec::new();
+    }
     let mut all = Vec::new();
     for (cause, reasons) in [
         (
@@ -277,6 +288,7 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         all.push(Found {
             cause,
             waits_ns: in_turns,
+            work_remains: false,
             saved_ns: (saved * 0.9, saved * 0.4, most_saved),
             holder: group.holder(),
             object: group.object(),
@@ -288,6 +300,24 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         });
     }
     all
+}
+
+/// Whether at least two threads work alone, one while the other waits.
+fn takes_turns(view: &View<'_>) -> bool {
+    /// Share of the time in which one works alone that the second of them has.
+    const MIN_SECOND: f64 = 0.15;
+    let mut by_thread: BTreeMap<u32, f64> = BTreeMap::new();
+    for chain in &view.chains {
+        let last = chain.states[chain.states.len() - 1];
+        let thread = view.recording.states[last as usize].thread;
+        *by_thread.entry(thread).or_default() += chain.alone_ns;
+    }
+    let all: f64 = by_thread.values().sum();
+    let mut times: Vec<f64> = by_thread.into_values().collect();
+    times.sort_by(|a, b| b.total_cmp(a));
+    times
+        .get(1)
+        .is_some_and(|second| *second >= MIN_SECOND * all)
 }
 
 /// Share of the samples at ends of chains through these waits that were in the kernel: passing on
@@ -332,8 +362,8 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let samples: u64 = view.io_places.values().sum();
     let on_cpu = if view.kernel_samples > 0 && samples > 0 {
         let share = samples as f64 / view.samples.max(1) as f64;
-        let ns = view.running() * share * overhead;
-        (ns, ns * 0.6, ns)
+        let ns = view.running() * share;
+        (ns * overhead, ns * overhead * 0.6, ns)
     } else {
         (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)
     };
@@ -349,6 +379,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     Some(Found {
         cause: WaitCause::SmallIo,
         waits_ns: on_cpu.0 + waited,
+        work_remains: false,
         saved_ns: (
             on_cpu.0 + waited * 0.85,
             on_cpu.1 + waited * 0.5,

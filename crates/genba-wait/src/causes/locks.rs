@@ -105,6 +105,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
                 false => WaitCause::LockContention,
             },
             waits_ns: on_path,
+            work_remains: true,
             saved_ns: (on_path * 0.9, on_path * 0.5, on_path),
             waiter: waiter.clone(),
             holder,

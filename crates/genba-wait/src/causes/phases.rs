@@ -78,6 +78,7 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         all.push(Found {
             cause,
             waits_ns: sum.waits,
+            work_remains: true,
             saved_ns: (sum.saved * 0.9, sum.saved * 0.5, sum.saved),
             waiter: who_waits_for(view, &sum, &workers),
             holder,
@@ -233,6 +234,7 @@ fn children(view: &View<'_>) -> Option<Found> {
             alone + idle
         },
         saved_ns,
+        work_remains: life >= SHORT_LIFE_NS,
         waiter,
         holder: most(&places).map(|(place, _)| place.clone()),
         object: names
@@ -281,6 +283,7 @@ fn oversubscription(view: &View<'_>) -> Option<Found> {
     Some(Found {
         cause: WaitCause::Oversubscription,
         waits_ns: view.own_wall() * runnable / ready.max(1.0),
+        work_remains: true,
         saved_ns: (saved(SWITCH_NS.0), saved(SWITCH_NS.1), saved(SWITCH_NS.2)),
         waiter: most(&places).map_or_else(unknown_place, |(place, _)| place.clone()),
         holder: None,
@@ -306,6 +309,7 @@ fn quota(view: &View<'_>) -> Option<Found> {
     Some(Found {
         cause: WaitCause::CpuQuota,
         waits_ns: waits,
+        work_remains: true,
         saved_ns: (waits * 0.9, waits * 0.5, waits),
         waiter: unknown_place(),
         holder: None,
