@@ -139,7 +139,7 @@ pub enum Operation {
     LoadRange,
     /// A repeated string instruction writes memory: the same.
     StoreRange,
-    /// rdi, rsi, rdx, rcx, r8, r9 at a call.
+    /// rdi, rsi, rdx, rcx, r8, r9 at a call, or at a jump that may be one.
     Arguments,
     /// rax at a return or before a system call.
     Result,

@@ -126,9 +126,6 @@ impl CallStack {
 
     fn enter(&mut self, at: CodePoint, target: CodePoint, arguments: [u64; 6]) -> Change {
         self.returning = false;
-        if self.is_stub(at) && self.retarget(target) == Change::Retargeted {
-            return Change::Retargeted;
-        }
         if self.frames.len() >= MAX_DEPTH {
             self.frames.clear();
             self.activations += 1;
@@ -212,6 +209,28 @@ mod tests {
         assert_eq!(stack.event(&block(0x105, 1)), Change::Left(2));
         assert!(stack.frames().is_empty());
         assert_eq!(stack.user_site(at(0x105), &AllOwn), Some((at(0x105), None)));
+    }
+
+    #[test]
+    fn calls_right_at_the_beginning_of_a_function_are_its_own() {
+        let mut stack = CallStack::default();
+        let allocator = CodePoint {
+            module: 1,
+            address: 0x900,
+        };
+        stack.event(&call(0x100, at(0x200), [0; 6]));
+        let first = BurstEvent {
+            at: at(0x204),
+            what: Observed::Call {
+                target: allocator,
+                arguments: [0; 6],
+            },
+        };
+        assert_eq!(stack.event(&first), Change::Entered);
+        assert_eq!(stack.frames().len(), 2);
+        assert_eq!(stack.frames()[1].call, at(0x204));
+        stack.event(&ret(0x910, 0));
+        assert_eq!(stack.event(&block(0x209, 1)), Change::Left(1));
     }
 
     #[test]

@@ -182,6 +182,7 @@ impl<'a> Converter<'a> {
             self.events.push(BurstEvent { at: begin, what });
             let mut word = words + 1;
             let mut registers = [0u64; 6];
+            let mut has_arguments = false;
             for operation in &block.operations {
                 let count = operation.operation.words() as usize;
                 let Some(values) = raw.words.get(word..word + count) else {
@@ -191,6 +192,7 @@ impl<'a> Converter<'a> {
                 match operation.operation {
                     Operation::Arguments | Operation::Result => {
                         registers[..count].copy_from_slice(values);
+                        has_arguments |= operation.operation == Operation::Arguments;
                     }
                     _ => self.access(at(usize::from(operation.instruction)), operation, values),
                 }
@@ -213,7 +215,17 @@ impl<'a> Converter<'a> {
                         arguments: registers,
                     }),
                 End::Jump => {
-                    (self.beginning(raw, blocks, index + 1)).map(|target| Observed::Jump { target })
+                    let target = self.beginning(raw, blocks, index + 1);
+                    target.map(|target| {
+                        let leaves = has_arguments && target.module != begin.module;
+                        match leaves && !self.is_behind_call(blocks, index) {
+                            true => Observed::Call {
+                                target,
+                                arguments: registers,
+                            },
+                            false => Observed::Jump { target },
+                        }
+                    })
                 }
                 End::Return => Some(Observed::Return {
                     value: registers[0],
@@ -225,12 +237,41 @@ impl<'a> Converter<'a> {
             let place = match block.end {
                 // The call itself is the instruction after the block.
                 End::SystemCall => (self.beginning(raw, blocks, index + 1)).unwrap_or(last),
+                End::Jump => self.jump_to_stub(blocks, index).unwrap_or(last),
                 _ => last,
             };
             if let Some(what) = what {
                 self.events.push(BurstEvent { at: place, what });
             }
         }
+    }
+
+    /// Whether a block is the stub that a call goes through.
+    fn is_behind_call(&mut self, blocks: &[(&ObservedBlock, usize)], index: usize) -> bool {
+        let called = index
+            .checked_sub(1)
+            .is_some_and(|before| blocks[before].0.end == End::Call);
+        let (block, _) = blocks[index];
+        called && {
+            let begin = self.place(block.pc, block.module);
+            self.is_stub(block, begin)
+        }
+    }
+
+    /// Returns the jump that reached a stub: a tail call.
+    fn jump_to_stub(
+        &mut self,
+        blocks: &[(&ObservedBlock, usize)],
+        index: usize,
+    ) -> Option<CodePoint> {
+        let (stub, _) = blocks[index];
+        let begin = self.place(stub.pc, stub.module);
+        let (before, _) = *blocks.get(index.checked_sub(1)?)?;
+        if !matches!(before.end, End::Falls | End::Branch) || !self.is_stub(stub, begin) {
+            return None;
+        }
+        let last = before.pc + u64::from(*before.offsets.last()?);
+        Some(self.place(last, before.module))
     }
 
     /// Returns the function that a call reaches: behind a PLT stub, the one that the stub jumps to.

@@ -384,3 +384,55 @@ fn bursts_of_a_killed_process_are_there() {
     // Where its memory was, by name.
     assert!(seen.regions.iter().any(|region| region.name == "[stack]"));
 }
+
+const TAIL_CALLS: &str = r#"
+#include <stdlib.h>
+void *keep;
+__attribute__((noinline)) void *resize(void *data, void *from, size_t bytes) {
+    if (bytes) return realloc(from, bytes);
+    free(from);
+    return 0;
+}
+int main(void) {
+    for (int i = 0; i < 3000000; i++) {
+        keep = resize(&keep, 0, 48);
+        keep = resize(&keep, keep, 0);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn tail_calls_of_other_modules_are_calls_with_their_arguments() {
+    let test = "tail_calls_of_other_modules_are_calls_with_their_arguments";
+    let directory = tempfile::tempdir().expect("a directory");
+    for flag in ["-fplt", "-fno-plt"] {
+        let flags = ["-O2", flag, "-foptimize-sibling-calls"];
+        let Some(program) = compile(test, directory.path(), TAIL_CALLS, &flags) else {
+            return;
+        };
+        let counts = observe(support::request(&program, Vec::<String>::new()), plan());
+        let seen = observation(&counts);
+        let (from, size) = support::functions(&program)["resize"];
+        let of_resize = |at: CodePoint| {
+            let module = &seen.modules[at.module as usize].path;
+            Path::new(module) == program && (from..from + size).contains(&at.address)
+        };
+        let mut sizes = BTreeMap::new();
+        for event in seen.bursts.iter().flat_map(|burst| &burst.events) {
+            if let Observed::Call { target, arguments } = event.what
+                && of_resize(event.at)
+            {
+                assert_ne!(
+                    target.module, event.at.module,
+                    "the function behind the stub"
+                );
+                *sizes.entry(arguments[1]).or_insert(0u32) += 1;
+            }
+        }
+        assert!(
+            sizes.get(&48).is_some_and(|&calls| calls > 100),
+            "{flag}: {sizes:?}"
+        );
+    }
+}

@@ -68,6 +68,7 @@ pub fn build_observing<W: ObserveContext>(
     }
     let extra = match end {
         End::Call => Some(Operation::Arguments),
+        End::Jump if jumps_through_fixed_address(&block) => Some(Operation::Arguments),
         End::Return | End::SystemCall => Some(Operation::Result),
         _ => None,
     };
@@ -82,6 +83,15 @@ pub fn build_observing<W: ObserveContext>(
     let mut builder = Builder::new(context, factory, base);
     builder.observing_block(&block, end, &accesses, extra, words)?;
     builder.finish(first_exit).map(Some)
+}
+
+/// Whether a block ends with a jump to what an address of its own module holds: a stub of the procedure linkage
+/// table, or a tail call of another module's function.
+fn jumps_through_fixed_address(block: &Block) -> bool {
+    block
+        .instructions
+        .last()
+        .is_some_and(Instruction::is_ip_rel_memory_operand)
 }
 
 fn descriptor(
