@@ -138,7 +138,7 @@ fn is_lock_entry(name: &str) -> bool {
 /// Whether time in a function of the runtime is time of the allocator.
 #[must_use]
 pub fn is_allocator(name: &str) -> bool {
-    const NAMES: [&str; 22] = [
+    const NAMES: [&str; 26] = [
         "malloc",
         "free",
         "cfree",
@@ -161,6 +161,10 @@ pub fn is_allocator(name: &str) -> bool {
         "rdl_realloc",
         "rdl_alloc_zeroed",
         "memalign",
+        "aligned_alloc",
+        "posix_memalign",
+        "malloc_usable_size",
+        "musable",
     ];
     let name = name.strip_prefix("__rustc::").unwrap_or(name);
     let name = plain(name);
