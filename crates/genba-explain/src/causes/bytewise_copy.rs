@@ -25,10 +25,10 @@ use crate::constants::counts::{
     MIN_SEEN_EXECUTIONS,
 };
 use crate::constants::gains::{
-    APPENDED_VECTOR_LOW, BYTE_COPY_CYCLES, MAX_LOOP_RESIDUAL, PIECES_REST,
+    APPENDED_VECTOR_LOW, BYTE_COPY_CYCLES, LOOP_OF_PIECES_SAVED, MAX_LOOP_RESIDUAL, PIECES_REST,
 };
 use crate::constants::time_shares::{MIN_SHARE_OF_BYTE_LOOP, MIN_SHARE_OF_CALLEE, MOST_OF_IT};
-use crate::gain::saved_time::combined;
+use crate::gain::saved_time::{SavedTime, combined};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::patterns::appends::append;
@@ -103,15 +103,17 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
             site,
             Fix::HandOnRuns,
         );
-        found.share = Some(share);
         // One call for a run, and what finds the run's end.
         let once = 1.0 / one.calls_per_run;
-        let stays = |of_rest: f64| once + of_rest * (1.0 - once);
-        found.residual_fraction = Estimate {
-            value: stays(PIECES_REST.0),
-            low: stays(PIECES_REST.1),
-            high: stays(PIECES_REST.2),
-        };
+        let saved = |rest: f64| (1.0 - rest) * (1.0 - once);
+        let (likely, least, most) = PIECES_REST;
+        // Other calls of the same callee end a run that these begin.
+        let beside = share_of_others(input, call);
+        found.saves(&[
+            SavedTime::of(share, (saved(likely), saved(most), saved(least))),
+            SavedTime::of(beside, (0.0, 0.0, saved(least))),
+            SavedTime::of(share_of_loop(input, call), LOOP_OF_PIECES_SAVED),
+        ]);
         found.executions = Some(call.target.count);
         found.cycles = Some(Estimate::exact(each));
         Some(
@@ -131,6 +133,32 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
         )
     });
     found.collect()
+}
+
+/// Share of all time in the other calls of the same callee from the function, with all that they call.
+fn share_of_others(input: &AnalysisInput, call: &Call<'_>) -> f64 {
+    let sites = input.functions[call.caller].call_sites.iter();
+    let targets = sites
+        .filter(|site| site.at != call.site.at)
+        .flat_map(|site| &site.targets)
+        .filter(|one| (&one.function, &one.module) == (&call.target.function, &call.target.module));
+    targets
+        .map(|target| share_of_target(input, call.caller, target))
+        .sum()
+}
+
+/// Share of all time in the innermost loop around a call, without the call.
+fn share_of_loop(input: &AnalysisInput, call: &Call<'_>) -> f64 {
+    let function = &input.functions[call.caller];
+    let at = call.site.at;
+    let members = (function.flow.loop_of_instruction(at))
+        .map(|index| function.loop_instructions(index))
+        .unwrap_or_default();
+    // What stands at the call and behind it is the call's.
+    let rest = members
+        .into_iter()
+        .filter(|&one| one != at && one != at + 1);
+    function.heat_of(rest)
 }
 
 /// Whether a call of the library's copying and filling functions puts behind one another what comes from
