@@ -28,7 +28,7 @@ fn commands_that_cannot_start_exit_with_2_and_leave_no_case() {
     fs::write(here.join("text"), "no program").expect("a file");
     fs::write(here.join("broken"), "\x7fELFnonsense").expect("a file");
     fs::set_permissions(here.join("broken"), fs::Permissions::from_mode(0o755)).expect("a mode");
-    for verb in ["stat", "record", "investigate"] {
+    for verb in ["stat", "record", "wait", "investigate"] {
         fails(
             here,
             &[verb, "--", "no-such-command-anywhere"],
@@ -193,6 +193,7 @@ fn usage_errors_name_the_argument() {
         "dwarf",
     );
     fails(here, &["record", "-p", "999999999"], 4, "999999999");
+    fails(here, &["wait", "-p", "999999999"], 4, "999999999");
     fails(
         here,
         &["investigate", "--budget", "-3", "--", "true"],

@@ -149,7 +149,7 @@ impl Place {
 }
 
 /// The verbs, each with a command that waits: `LINE` is replaced by the shell line.
-const VERBS: [&[&str]; 16] = [
+const VERBS: [&[&str]; 17] = [
     &["investigate", "LINE"],
     &["explain", "LINE"],
     &["count", "--once", "LINE"],
@@ -157,6 +157,7 @@ const VERBS: [&[&str]; 16] = [
     &["observe", "main", "LINE"],
     &["stat", "LINE"],
     &["record", "LINE"],
+    &["wait", "LINE"],
     &["bench", "LINE"],
     &["gate", "LINE", "true"],
     &["sweep", "--param", "N=1,2", "LINE; : {N}"],
@@ -323,7 +324,11 @@ fn every_verb_ends_as_promised_at_every_signal_while_it_builds() {
 }
 
 /// Verbs that watch a process of the user's, `PID`, until they are interrupted.
-const WATCHING: [&[&str]; 2] = [&["record", "-p", "PID"], &["top", "-p", "PID"]];
+const WATCHING: [&[&str]; 3] = [
+    &["record", "-p", "PID"],
+    &["top", "-p", "PID"],
+    &["wait", "-p", "PID"],
+];
 
 #[test]
 fn a_process_that_is_watched_survives_the_end_of_genba() {

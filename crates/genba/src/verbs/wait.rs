@@ -24,16 +24,17 @@ use crate::progress_line::ProgressLine;
   genba wait -p 1234 --seconds 10               a running process for ten seconds
   genba wait -p 1234                            until Ctrl-C or its end
 
-Says how the wall time divides into time on CPUs and waiting, for what each thread waited (a lock, a
-condition, another thread, a child, a pipe, a socket, a file, fsync, a CPU, a sleep), which line waited and
-what the other thread did meanwhile; causes of needless waiting with fix and predicted gain.")]
+Says how the wall time divides into time on CPUs and waiting; for what each thread waited (a lock,
+a condition, another thread, a child, a pipe, a socket, a file, fsync, a CPU, a sleep), at which
+line, and what the other thread did meanwhile; causes of needless waiting with fix and gain.")]
 pub struct Args {
     /// Attach to this running process.
     #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pid: Option<i32>,
 
     /// Watch the process for this time [default: until Ctrl-C or its end].
-    #[arg(long, value_name = "DURATION", requires = "pid", allow_negative_numbers = true,
+    #[arg(long, value_name = "DURATION", requires = "pid",
+          conflicts_with = "command", allow_negative_numbers = true,
           value_parser = parse_duration)]
     seconds: Option<std::time::Duration>,
 
