@@ -116,7 +116,14 @@ fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
         let own_module = code.module(module).kind != ModuleKind::Vdso
             && path.starts_with('/')
             && !is_runtime_library(&path);
-        let symbol = code.function_at(module, address).map(|found| found.name);
+        let file = path.rsplit('/').next().unwrap_or(&path);
+        let symbol = code.function_at(module, address).map(|found| {
+            // Without symbols the name is an address, which says nothing without its file.
+            match found.name.starts_with("[0x") {
+                true => format!("{} in {file}", found.name),
+                false => found.name,
+            }
+        });
         let lines = code.frames_at(module, address);
         let without_lines = lines.is_empty();
         for line in &lines {
@@ -141,10 +148,7 @@ fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
         }
         if without_lines {
             let known = symbol.is_some();
-            let function = symbol.unwrap_or_else(|| {
-                let file = path.rsplit('/').next().unwrap_or(&path);
-                format!("[unknown in {file}]")
-            });
+            let function = symbol.unwrap_or_else(|| format!("[unknown in {file}]"));
             named.push(NamedFrame {
                 own: own_module && known && !is_library_name(&function) && !is_start(&function),
                 kernel,

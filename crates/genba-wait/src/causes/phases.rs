@@ -207,17 +207,18 @@ fn children(view: &View<'_>) -> Option<Found> {
         }
     }
     let waiter = waiters.iter().max_by(|a, b| a.1.total_cmp(b.1))?.0.clone();
-    let lives: Vec<f64> = recording
+    let lives: Vec<(u64, u64)> = recording
         .threads
         .iter()
         .filter(|thread| thread.pid == thread.tid && parents.get(&thread.pid) == Some(&parent))
-        .map(|thread| thread.ended.saturating_sub(thread.began) as f64)
+        .map(|thread| (thread.began, thread.ended.max(thread.began)))
         .collect();
     let count = lives.len();
-    if count < 2 {
+    if count < 2 || overlap(lives.clone()) {
         return None;
     }
-    let life = lives.iter().sum::<f64>() / count as f64;
+    let total: f64 = lives.iter().map(|life| (life.1 - life.0) as f64).sum();
+    let life = total / count as f64;
     let saved_ns = if life < SHORT_LIFE_NS {
         (waits * 0.8, waits * 0.4, waits)
     } else {
@@ -248,6 +249,21 @@ fn children(view: &View<'_>) -> Option<Found> {
             ..WaitFigures::default()
         },
     })
+}
+
+/// Whether processes lived at the same time rather than one after the other: those of a pipe do.
+fn overlap(mut lives: Vec<(u64, u64)>) -> bool {
+    /// Time of all lives ÷ time in which any of them lived, from which on they overlap.
+    const MIN_OVERLAP: f64 = 1.3;
+    lives.sort_unstable();
+    let total: u64 = lives.iter().map(|life| life.1 - life.0).sum();
+    let mut covered = 0;
+    let mut until = 0;
+    for (began, ended) in lives {
+        covered += ended.saturating_sub(began.max(until));
+        until = until.max(ended);
+    }
+    total as f64 > MIN_OVERLAP * covered as f64
 }
 
 /// More threads that want to run than CPUs. What it costs is the switching.
@@ -319,4 +335,17 @@ fn quota(view: &View<'_>) -> Option<Found> {
             ..WaitFigures::default()
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_of_a_pipe_overlap_and_those_of_a_script_do_not() {
+        assert!(overlap(vec![(0, 100), (1, 100), (2, 101)]));
+        assert!(!overlap(vec![(50, 100), (0, 50), (100, 140)]));
+        assert!(!overlap(vec![(0, 50), (45, 100)]));
+        assert!(!overlap(vec![]));
+    }
 }
