@@ -9,6 +9,7 @@ use genba_profile::wait_sampler::{
 
 use crate::object_names::ObjectNames;
 use crate::reasons::refine;
+use crate::runtime_locks::runtime_lock;
 use crate::stacks::{NamedFrame, Stacks, entry_function, own_frame, place_of, unknown_place};
 
 /// Most functions of a stack that are shown.
@@ -118,13 +119,14 @@ impl<'a> View<'a> {
             }
             let place = place_of(stack);
             let kernel = stack.first().is_some_and(|frame| frame.kernel);
-            view.samples += 1;
-            view.kernel_samples += u64::from(kernel);
+            let weight = moment.weight;
+            view.samples += weight;
+            view.kernel_samples += u64::from(kernel) * weight;
             if kernel {
-                *view.kernel_places.entry(place.clone()).or_default() += 1;
+                *view.kernel_places.entry(place.clone()).or_default() += weight;
             }
             if reads_or_writes(stack) {
-                *view.io_places.entry(place.clone()).or_default() += 1;
+                *view.io_places.entry(place.clone()).or_default() += weight;
             }
             if let Some(thread) = of_tid.get(&moment.tid) {
                 *view
@@ -132,7 +134,7 @@ impl<'a> View<'a> {
                     .entry(place.function.clone())
                     .or_default()
                     .entry(*thread)
-                    .or_default() += 1;
+                    .or_default() += weight;
             }
             if let Some(chain) = moment.chain {
                 *view
@@ -140,29 +142,29 @@ impl<'a> View<'a> {
                     .entry(chain)
                     .or_default()
                     .entry(place.clone())
-                    .or_default() += 1;
+                    .or_default() += weight;
                 if moment.alone {
                     *view
                         .alone_places
                         .entry(chain)
                         .or_default()
                         .entry(place.clone())
-                        .or_default() += 1;
+                        .or_default() += weight;
                 }
                 let sums = view.chain_kernel.entry(chain).or_default();
-                sums.0 += u64::from(kernel);
-                sums.1 += 1;
+                sums.0 += u64::from(kernel) * weight;
+                sums.1 += weight;
             }
             for waiter in &moment.waiters {
                 let places = view.holder_places.entry(*waiter).or_default();
-                *places.entry(place.clone()).or_default() += 1;
+                *places.entry(place.clone()).or_default() += weight;
             }
             if let (Some(entry), Some(thread)) = (entry_function(stack), of_tid.get(&moment.tid)) {
                 *entries
                     .entry(*thread)
                     .or_default()
                     .entry(entry.to_owned())
-                    .or_default() += 1;
+                    .or_default() += weight;
             }
         }
         for (thread, names) in entries {
@@ -299,10 +301,16 @@ fn waiting(
     recording: &WaitRecording,
     names: &mut ObjectNames,
 ) -> State {
+    let runtime_lock = runtime_lock(wait.reason, stack);
     State {
-        reason: refine(wait, stack),
+        reason: match runtime_lock {
+            Some(_) => WaitReason::Lock,
+            None => refine(wait, stack),
+        },
         place: place_of(stack),
-        object: object(wait, recording, names),
+        object: runtime_lock
+            .map(str::to_owned)
+            .or_else(|| object(wait, recording, names)),
         stack: stack
             .iter()
             .skip_while(|frame| Some(*frame) != own_frame(stack))

@@ -1,5 +1,6 @@
 //! A recording in progress: events attached to a target, ring buffers, and the file.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -348,7 +349,20 @@ pub(crate) fn open_events(
     attr: &mut perf_event_attr,
     pages: usize,
 ) -> Result<OpenedEvents, (OpenStep, io::Error)> {
-    let pid = target.pid();
+    let threads = || match target {
+        Target::BeforeExec(pid) => vec![pid],
+        Target::Running(pid) => initial_records::threads(pid),
+    };
+    open_threads(target.pid(), &threads, attr, pages)
+}
+
+/// The same for whatever `threads` lists, until it lists nothing new. `pid` must be among them.
+pub(crate) fn open_threads(
+    pid: i32,
+    threads: &dyn Fn() -> Vec<i32>,
+    attr: &mut perf_event_attr,
+    pages: usize,
+) -> Result<OpenedEvents, (OpenStep, io::Error)> {
     let mut out = OpenedEvents {
         events: Vec::new(),
         rings: Vec::new(),
@@ -357,18 +371,17 @@ pub(crate) fn open_events(
     };
     let cpus = online_cpus();
     let mut rings_of: Vec<Option<usize>> = vec![None; cpus.len()];
-    let mut known = Vec::new();
+    let mut known = HashSet::new();
     loop {
-        let threads = match target {
-            Target::BeforeExec(pid) => vec![pid],
-            Target::Running(pid) => initial_records::threads(pid),
-        };
-        let new: Vec<i32> = threads.into_iter().filter(|t| !known.contains(t)).collect();
+        let new: Vec<i32> = threads()
+            .into_iter()
+            .filter(|tid| !known.contains(tid))
+            .collect();
         if new.is_empty() {
             break;
         }
         for tid in new {
-            known.push(tid);
+            known.insert(tid);
             open_thread(tid, pid, &cpus, attr, pages, &mut rings_of, &mut out)?;
         }
     }
@@ -394,6 +407,12 @@ fn open_thread(
             // The CPU went offline, or this thread has just ended.
             Err(e) if e.raw_os_error() == Some(libc::ENODEV) && cpus.len() > 1 => continue,
             Err(e) if e.raw_os_error() == Some(libc::ESRCH) && tid != pid => return Ok(()),
+            // A child that has become another user's.
+            Err(e)
+                if matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM)) && tid != pid =>
+            {
+                return Ok(());
+            }
             Err(e) => return Err((OpenStep::Open, e)),
         };
         match ring_of {

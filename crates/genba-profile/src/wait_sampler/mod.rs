@@ -10,16 +10,21 @@
 //!
 //! The samples of stacks are a recording (`perf.data`); the rest is a [`WaitRecording`].
 
+mod activity;
+mod cpu_clock;
 mod cpu_quota;
 mod descriptor_peers;
 mod moments;
+mod process_tree;
 mod sampler;
 mod stack_copy;
 mod system_call;
+mod thinning;
 mod thread_files;
 mod variable_place;
 mod wait_recording;
 mod waited_for;
+mod wakers;
 mod watch;
 
 pub use sampler::WaitSampler;

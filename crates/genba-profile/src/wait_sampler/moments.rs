@@ -2,14 +2,19 @@
 
 use std::collections::HashMap;
 
+use super::sampler::CpuSample;
 use super::wait_recording::{
-    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WatchedThread,
+    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WaitObject, WatchedThread,
 };
 
 /// Most distinct chains and pairs; later ones are not kept.
 const MAX_DISTINCT: usize = 200_000;
 /// Most moments of samples on a CPU that are kept.
 const MAX_CPU_MOMENTS: usize = 500_000;
+/// Most waiting threads that are kept with each of them.
+const MAX_WAITERS: usize = 100;
+/// Most distinct states; later ones are kept without place and object.
+const MAX_STATES: usize = 1_000_000;
 /// Most pieces of a thread's timeline before neighbours are merged.
 const MAX_SPANS: usize = 4_000;
 /// Longest chain of threads that wait for one another.
@@ -54,6 +59,14 @@ pub struct Moments {
 impl Moments {
     /// The index of a state.
     pub fn intern(&mut self, thread: ThreadIndex, wait: Option<SeenWait>) -> StateIndex {
+        let wait = match wait {
+            Some(wait) if self.states.len() >= MAX_STATES => Some(SeenWait {
+                object: WaitObject::Nothing,
+                stack: (0, 0),
+                ..wait
+            }),
+            wait => wait,
+        };
         let states = &mut self.states;
         *self
             .state_ids
@@ -130,7 +143,8 @@ impl Moments {
         &mut self,
         now: &[ThreadNow],
         leader: Option<ThreadIndex>,
-        (thread, tid, time): (ThreadIndex, i32, u64),
+        thread: ThreadIndex,
+        sample: CpuSample,
         random: u64,
     ) {
         if self.cpu_moments.len() >= MAX_CPU_MOMENTS {
@@ -141,14 +155,16 @@ impl Moments {
             .iter()
             .filter(|one| one.waits && one.waits_for.contains(&thread))
             .map(|one| one.state)
+            .take(MAX_WAITERS)
             .collect();
         let chain = self
             .chain(now, &by_thread, leader, Some(thread), random)
             .filter(|(_, end)| *end == thread)
             .map(|(chain, _)| chain);
         self.cpu_moments.push(CpuMoment {
-            tid,
-            time,
+            tid: sample.tid,
+            time: sample.time,
+            weight: sample.weight,
             chain,
             waiters,
             alone: now.iter().filter(|one| !one.waits).count() <= 1,
@@ -268,8 +284,6 @@ mod tests {
     use genba_model::WaitReason;
     use proptest::prelude::*;
 
-    use crate::wait_sampler::wait_recording::WaitObject;
-
     fn wait(reason: WaitReason) -> Option<SeenWait> {
         Some(SeenWait {
             reason,
@@ -277,6 +291,14 @@ mod tests {
             object: WaitObject::Nothing,
             stack: (1, 1),
         })
+    }
+
+    fn sample(tid: i32) -> CpuSample {
+        CpuSample {
+            tid,
+            time: 99,
+            weight: 1,
+        }
     }
 
     fn now(thread: u32, state: u32, waits_for: Option<&[u32]>) -> ThreadNow {
@@ -305,7 +327,7 @@ mod tests {
         ];
         moments.add(&all, Some(0), (5, 2), 0);
         moments.add(&all, Some(0), (7, 2), 1);
-        moments.add_cpu_sample(&all, Some(0), (2, 22, 99), 0);
+        moments.add_cpu_sample(&all, Some(0), 2, sample(22), 0);
         assert_eq!(moments.ready_ns, 12.0);
         let (states, chains, pairs, cpu) = moments.finish();
         assert_eq!(states[locks as usize].ns, 12.0);
@@ -344,7 +366,7 @@ mod tests {
         for random in 0..10 {
             moments.add(&all, Some(0), (1, 2), random);
         }
-        moments.add_cpu_sample(&all, Some(0), (3, 33, 1), 0);
+        moments.add_cpu_sample(&all, Some(0), 3, sample(33), 0);
         let (_, chains, _, cpu) = moments.finish();
         assert!(chains.iter().all(|chain| chain.states[1] != sleeps));
         let chain = &chains[cpu[0].chain.unwrap() as usize];

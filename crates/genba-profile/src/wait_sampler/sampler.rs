@@ -10,35 +10,35 @@ use std::time::{Duration, Instant};
 use genba_model::WaitReason;
 use rustix::event::{PollFd, PollFlags, poll};
 
+use super::activity::Activity;
+use super::cpu_clock;
 use super::cpu_quota::{CpuQuota, allowed_cpus};
 use super::descriptor_peers::DescriptorPeers;
 use super::moments::{Moments, ThreadNow, extend_timeline};
+use super::process_tree;
 use super::stack_copy::{self, CodeRanges};
+use super::thinning::Thinning;
 use super::thread_files::{ProcessIo, SchedStat, ThreadFiles};
-use super::variable_place::variable_place;
 use super::wait_recording::{
     SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
 };
-use super::waited_for::{Enders, Named, WaitedFor, waited_for};
+use super::waited_for::{Named, WaitedFor, waited_for};
+use super::wakers::{self, Candidate};
 use crate::error::ProfileError;
-use crate::event::EventSpec;
 use crate::perfdata::record::{Raw, comm, kind, misc, task};
 use crate::perfdata::writer::{Writer, WrittenEvent};
 use crate::ptrace_sampler::sample_record::{self, Sample};
-use crate::sampler::event_attr::{AttrPlan, build};
-use crate::sampler::recording_session::{OpenedEvents, open_events};
-use crate::sampler::{
-    CallGraph, Rate, SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls,
-};
+use crate::sampler::recording_session::OpenedEvents;
+use crate::sampler::{SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls};
 
-/// Samples per second of CPU time.
-const CPU_HZ: u64 = 499;
-/// Bytes of stack with a sample on a CPU.
-const CPU_STACK_BYTES: u32 = 8 << 10;
 /// Average time between moments.
 const INTERVAL: Duration = Duration::from_millis(2);
-/// Largest share of a CPU that looking at threads may take.
-const MAX_COST: f64 = 0.03;
+/// Largest share of a CPU that looking at threads at random moments may take.
+const MAX_COST: f64 = 0.02;
+/// The same for looking at them when one was sampled on a CPU.
+const MAX_SAMPLED_COST: f64 = 0.02;
+/// Longest average time between moments, however many threads there are.
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the list of threads is read where the kernel does not report new ones.
 const RESCAN: Duration = Duration::from_millis(20);
 /// How often the accounts of processes are read.
@@ -47,12 +47,8 @@ const ACCOUNTS: Duration = Duration::from_millis(50);
 const MAX_THREADS: usize = 50_000;
 /// Most bytes of the recording; later samples have no stacks.
 const MAX_BYTES: u64 = 512 << 20;
-/// Pages of a ring buffer.
-const RING_PAGES: usize = 256;
 /// Longest time between a sample on a CPU and the look at the other threads, ns.
 const MAX_DELAY_NS: u64 = 400_000;
-/// Threads among which one of unknown identity is looked for.
-const MAX_CANDIDATES: usize = 8;
 
 /// A thread that exists.
 struct Live {
@@ -61,9 +57,21 @@ struct Live {
     index: ThreadIndex,
     files: ThreadFiles,
     account: SchedStat,
+    activity: Activity,
     /// What it was seen waiting for, and its state; `None` on a CPU or ready.
     waits: Option<WaitedFor>,
     state: StateIndex,
+}
+
+/// A sample on a CPU, which stands for `weight` of them.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuSample {
+    /// The thread.
+    pub tid: i32,
+    /// Its time.
+    pub time: u64,
+    /// How many were seen for each that is kept.
+    pub weight: u64,
 }
 
 /// The sampler of one command or process.
@@ -85,7 +93,10 @@ pub struct WaitSampler {
     peers: DescriptorPeers,
     quota: CpuQuota,
     cpus: u32,
+    thinning: Thinning,
     leader: i32,
+    /// Attached to a running process: the end of its first thread is not awaited.
+    attached: bool,
     unwatched: u64,
     readable: bool,
     random: u64,
@@ -115,7 +126,7 @@ impl WaitSampler {
         };
         syscalls::raise_descriptor_limit();
         let mut notes = Vec::new();
-        let (events, attr, name) = match open_cpu_clock(target) {
+        let (events, attr, name) = match cpu_clock::open(target) {
             Ok((events, name)) => {
                 let attr = events.attr;
                 (Some(events), attr, name)
@@ -157,7 +168,9 @@ impl WaitSampler {
             peers: DescriptorPeers::default(),
             quota: CpuQuota::of(leader),
             cpus: allowed_cpus(leader),
+            thinning: Thinning::default(),
             leader,
+            attached: matches!(target, Target::Running(_)),
             unwatched: 0,
             readable: false,
             random: monotonic_ns() | 1,
@@ -182,11 +195,52 @@ impl WaitSampler {
                 syscalls::enable(event)?;
             }
         }
-        for record in initial_records::running_process(pid) {
-            self.writer.append(&record)?;
+        for (pid, parent) in process_tree::tree(pid) {
+            for record in initial_records::running_process(pid) {
+                self.writer.append(&record)?;
+            }
+            self.scan_process(pid, parent);
         }
-        self.scan_process(pid, 0);
         Ok(())
+    }
+
+    /// The thread whose wall time a moment stands for. Of a command it is the first, whose end is
+    /// the end of the whole. Of a process that was attached to it is any of those that are at work:
+    /// each of them is as long under way.
+    fn leader_now(&mut self) -> Option<ThreadIndex> {
+        let first = self.indices.get(&self.leader).copied();
+        if !self.attached {
+            return first;
+        }
+        let random = self.next_random();
+        let at_work = self.live.iter().filter(|live| live.activity.is_at_work());
+        let count = at_work.clone().count() as u64;
+        match count {
+            0 => first,
+            _ => at_work
+                .skip((random % count) as usize)
+                .map(|live| live.index)
+                .next(),
+        }
+    }
+
+    /// The thread from which a chain may lead to one that was sampled on a CPU: that itself, or one
+    /// that waits for it.
+    fn leader_of_sample(
+        &self,
+        moment: &[ThreadNow],
+        sampled: ThreadIndex,
+        random: u64,
+    ) -> Option<ThreadIndex> {
+        if !self.attached {
+            return self.indices.get(&self.leader).copied();
+        }
+        let waiters = moment
+            .iter()
+            .filter(|one| one.waits && one.waits_for.contains(&sampled))
+            .map(|one| one.thread);
+        let all: Vec<ThreadIndex> = std::iter::once(sampled).chain(waiters).collect();
+        Some(all[(random % all.len() as u64) as usize])
     }
 
     /// Watches until `stop` becomes readable.
@@ -196,8 +250,8 @@ impl WaitSampler {
     pub fn run(&mut self, stop: BorrowedFd<'_>) -> io::Result<()> {
         let mut last = monotonic_ns();
         self.began = last;
-        let mut interval = INTERVAL;
         let mut due = Instant::now() + INTERVAL;
+        let mut sampled_due = Instant::now();
         loop {
             let left = due.saturating_duration_since(Instant::now());
             if self.wait(stop, left)? {
@@ -211,35 +265,37 @@ impl WaitSampler {
             }
             let began = Instant::now();
             let timed = began >= due;
-            if !timed && sampled.is_empty() {
+            if !timed && (sampled.is_empty() || began < sampled_due) {
                 continue;
             }
             self.find_threads()?;
             let now = monotonic_ns();
             let moment = self.look(last, now, timed)?;
-            let leader = self.indices.get(&self.leader).copied();
             let random = self.next_random();
             if timed {
+                let leader = self.leader_now();
                 self.moments
                     .add(&moment, leader, (now - last, self.cpus), random);
                 last = now;
+                let cost = began.elapsed();
+                let interval = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
                 // A random moment: what repeats in the program must not beat with it.
                 let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
                 due = Instant::now() + interval.mul_f64(share);
             } else {
-                for (tid, time) in sampled {
+                for one in sampled {
                     // Looked at late, the others are no longer as they were at the sample.
-                    let late = now.saturating_sub(time) > MAX_DELAY_NS;
-                    if let Some(thread) = self.indices.get(&tid).filter(|_| !late) {
-                        let at = (*thread, tid, time);
-                        self.moments.add_cpu_sample(&moment, leader, at, random);
+                    let late = now.saturating_sub(one.time) > MAX_DELAY_NS;
+                    if let Some(thread) = self.indices.get(&one.tid).filter(|_| !late) {
+                        let leader = self.leader_of_sample(&moment, *thread, random);
+                        self.moments
+                            .add_cpu_sample(&moment, leader, *thread, one, random);
                     }
                 }
+                // Random as well: samples come in a rhythm.
+                let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
+                sampled_due = began + began.elapsed().div_f64(MAX_SAMPLED_COST).mul_f64(share);
             }
-            let cost = began.elapsed();
-            interval = INTERVAL
-                .max(cost.div_f64(MAX_COST))
-                .min(Duration::from_millis(250));
         }
         if let Some(opened) = &self.events {
             for event in &opened.events {
@@ -275,7 +331,11 @@ impl WaitSampler {
             began: self.began,
             ended,
             moments: count,
-            leader: self.indices.get(&self.leader).copied(),
+            leader: self
+                .indices
+                .get(&self.leader)
+                .copied()
+                .filter(|_| !self.attached),
             threads: self.threads,
             unwatched_threads: self.unwatched,
             processes,
@@ -327,8 +387,8 @@ impl WaitSampler {
         Ok(stopped)
     }
 
-    /// Moves records into the file; returns thread and time of the samples on a CPU.
-    fn drain(&mut self) -> io::Result<Vec<(i32, u64)>> {
+    /// Moves records into the file; returns the samples on a CPU.
+    fn drain(&mut self) -> io::Result<Vec<CpuSample>> {
         let mut bytes = Vec::new();
         let mut counts = SampleCounts::default();
         if let Some(opened) = &mut self.events {
@@ -350,12 +410,19 @@ impl WaitSampler {
                         let word = raw.body.get(n * 8..n * 8 + 8)?;
                         Some(u64::from_le_bytes(word.try_into().ok()?))
                     };
-                    if let (Some(ids), Some(time)) = (word(1), word(2)) {
-                        sampled.push(((ids >> 32) as i32, time));
-                    }
+                    let (Some(ids), Some(time), Some(weight)) =
+                        (word(1), word(2), self.thinning.next_weight())
+                    else {
+                        continue;
+                    };
                     if self.writer.written() > MAX_BYTES {
                         continue;
                     }
+                    sampled.push(CpuSample {
+                        tid: (ids >> 32) as i32,
+                        time,
+                        weight,
+                    });
                 }
                 kind::FORK => {
                     if let Some(new) = task(&raw) {
@@ -464,6 +531,7 @@ impl WaitSampler {
             pid,
             index,
             account: files.account().unwrap_or_default(),
+            activity: Activity::default(),
             files,
             waits: None,
             state,
@@ -473,6 +541,7 @@ impl WaitSampler {
         }
     }
 
+    /// The thread's last account stays; that of its process ends with the first thread.
     fn ended(&mut self, tid: i32) {
         let Some(at) = self.live.iter().position(|live| live.tid == tid) else {
             return;
@@ -483,6 +552,8 @@ impl WaitSampler {
         if live.pid == live.tid {
             self.peers.processes.retain(|pid| *pid != live.pid);
             self.code.remove(&live.pid);
+            self.read_account(live.pid);
+            self.io_before.remove(&live.pid);
         }
     }
 
@@ -514,20 +585,13 @@ impl WaitSampler {
                     self.writer.append(&record)?;
                 }
             }
-            for tid in initial_records::threads(pid) {
-                let path = format!("/proc/{pid}/task/{tid}/children");
-                for child in std::fs::read_to_string(path)
-                    .unwrap_or_default()
-                    .split_ascii_whitespace()
-                    .filter_map(|word| word.parse().ok())
-                {
-                    if !known.contains(&child) && known.len() < MAX_THREADS {
-                        self.scan_process(child, pid);
-                        for record in initial_records::running_process(child) {
-                            self.writer.append(&record)?;
-                        }
-                        known.push(child);
+            for child in process_tree::children(pid) {
+                if !known.contains(&child) && known.len() < MAX_THREADS {
+                    self.scan_process(child, pid);
+                    for record in initial_records::running_process(child) {
+                        self.writer.append(&record)?;
                     }
+                    known.push(child);
                 }
             }
         }
@@ -535,11 +599,18 @@ impl WaitSampler {
     }
 
     fn read_accounts(&mut self) {
-        for (pid, before) in &self.io_before {
-            let (Some(now), Some(process)) = (ProcessIo::of(*pid), self.processes.get_mut(pid))
-            else {
-                continue;
-            };
+        for pid in self.io_before.keys().copied().collect::<Vec<_>>() {
+            self.read_account(pid);
+        }
+    }
+
+    fn read_account(&mut self, pid: i32) {
+        let (Some(before), Some(process)) =
+            (self.io_before.get(&pid), self.processes.get_mut(&pid))
+        else {
+            return;
+        };
+        if let Some(now) = ProcessIo::of(pid) {
             process.read_bytes = now.read_bytes.saturating_sub(before.read_bytes);
             process.written_bytes = now.written_bytes.saturating_sub(before.written_bytes);
             process.reads = now.reads.saturating_sub(before.reads);
@@ -572,6 +643,11 @@ impl WaitSampler {
                 thread.slices += account.slices.saturating_sub(before.slices);
                 thread.ended = now;
                 extend_timeline(thread, last.max(thread.began).min(now), now, live.state);
+                live.activity.add(
+                    account.running.saturating_sub(before.running),
+                    account.slices.saturating_sub(before.slices),
+                    now.saturating_sub(last),
+                );
                 live.account = account;
             }
             moment.push(ThreadNow {
@@ -657,7 +733,7 @@ impl WaitSampler {
                 let place = self
                     .variables
                     .entry((pid, *address))
-                    .or_insert_with(|| variable_place(pid, *address));
+                    .or_insert_with(|| code.0.variable_place(*address));
                 WaitObject::Futex(*address, place.clone())
             }
             Named::Descriptor(name) => WaitObject::Descriptor(name.clone()),
@@ -684,73 +760,27 @@ impl WaitSampler {
 
     /// For each waiting thread those that could end its wait.
     fn who_ends_waits(&self, moment: &mut [ThreadNow]) {
-        // Live threads and the moment's are in the same order, but for those that have just ended.
         let live: HashMap<ThreadIndex, &Live> =
             self.live.iter().map(|live| (live.index, live)).collect();
-        let mut of_process: HashMap<i32, Vec<&Live>> = HashMap::new();
-        for one in moment.iter() {
-            if let Some(live) = live.get(&one.thread) {
-                of_process.entry(live.pid).or_default().push(live);
-            }
-        }
-        for one in moment.iter_mut() {
-            let Some(waiting) = live.get(&one.thread) else {
-                continue;
-            };
-            let Some(found) = &waiting.waits else {
-                continue;
-            };
-            let threads_of = |pid: i32| of_process.get(&pid).map_or(&[][..], Vec::as_slice);
-            one.waits_for = match &found.enders {
-                Enders::Nobody => Vec::new(),
-                Enders::Thread(tid) => self.indices.get(tid).copied().into_iter().collect(),
-                Enders::OthersInProcess => {
-                    could_wake(threads_of(waiting.pid), waiting.index, &found.object)
+        let threads: Vec<Candidate<'_>> = moment
+            .iter()
+            .map(|one| {
+                let live = live.get(&one.thread);
+                Candidate {
+                    index: one.thread,
+                    pid: live.map_or(0, |live| live.pid),
+                    first: live.is_some_and(|live| live.pid == live.tid),
+                    waits: live.and_then(|live| live.waits.as_ref()),
                 }
-                Enders::Children => self
-                    .live
-                    .iter()
-                    .filter(|other| {
-                        other.pid == other.tid
-                            && self
-                                .processes
-                                .get(&other.pid)
-                                .is_some_and(|process| process.parent == waiting.pid)
-                    })
-                    .map(|other| other.index)
-                    .take(MAX_CANDIDATES)
-                    .collect(),
-                Enders::Processes(pids) => pids
-                    .iter()
-                    .flat_map(|pid| could_wake(threads_of(*pid), waiting.index, &found.object))
-                    .take(MAX_CANDIDATES)
-                    .collect(),
-            };
-        }
-    }
-}
-
-/// The threads among these that could wake one that waits on `object`: those that run; else those
-/// that are blocked, but not on the same thing, and not until another of them does something.
-fn could_wake(threads: &[&Live], waiting: ThreadIndex, object: &Named) -> Vec<ThreadIndex> {
-    let others = || threads.iter().filter(|live| live.index != waiting);
-    let running: Vec<ThreadIndex> = others()
-        .filter(|live| live.waits.is_none())
-        .map(|live| live.index)
-        .collect();
-    if !running.is_empty() {
-        return running;
-    }
-    others()
-        .filter(|live| {
-            live.waits.as_ref().is_some_and(|wait| {
-                wait.object != *object
-                    && !matches!(wait.reason, WaitReason::Condition | WaitReason::Join)
             })
-        })
-        .map(|live| live.index)
-        .take(MAX_CANDIDATES)
-        .collect()
+            .collect();
+        wakers::fill_in(
+            moment,
+            &threads,
+            &|tid| self.indices.get(&tid).copied(),
+            &|pid| self.processes.get(&pid).map_or(0, |process| process.parent),
+        );
+    }
 }
 
 /// In the order of `asm/perf_regs.h`: only these two are known of a blocked thread.
@@ -761,42 +791,4 @@ fn registers(stack_pointer: u64, instruction: u64) -> [u64; 20] {
     registers[SP] = stack_pointer;
     registers[IP] = instruction;
     registers
-}
-
-type Refused = Box<(perf_event_open_sys::bindings::perf_event_attr, io::Error)>;
-
-/// Opens cpu-clock with stack copies, including time in the kernel where that may be sampled.
-fn open_cpu_clock(target: Target) -> Result<(OpenedEvents, &'static str), Refused> {
-    let mut refused = None;
-    for name in ["cpu-clock", "cpu-clock:u"] {
-        for build_ids in [true, false] {
-            let Ok(event) = EventSpec::parse(name) else {
-                continue;
-            };
-            let mut attr = build(&AttrPlan {
-                event,
-                rate: Rate::Frequency(CPU_HZ),
-                call_graph: CallGraph::Dwarf(CPU_STACK_BYTES),
-                precise_ip: 0,
-                exclude_kernel: name.ends_with(":u"),
-                on_exec: matches!(target, Target::BeforeExec(_)),
-                build_ids,
-                watermark: 0,
-            });
-            // Every sample wakes this process at once: the others are looked at while they are as
-            // they were at the sample.
-            attr.set_watermark(0);
-            attr.__bindgen_anon_2.wakeup_events = 1;
-            let mut pages = RING_PAGES;
-            while pages > 0 {
-                match open_events(target, &mut attr, pages) {
-                    Ok(opened) => return Ok((opened, name)),
-                    Err((_, error)) => refused = Some(Box::new((attr, error))),
-                }
-                pages /= 4;
-            }
-        }
-    }
-    Err(refused
-        .unwrap_or_else(|| Box::new((Default::default(), io::ErrorKind::PermissionDenied.into()))))
 }

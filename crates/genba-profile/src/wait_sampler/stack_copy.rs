@@ -2,7 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use genba_symbols::mappings_of_process;
+use genba_symbols::{Mapping, mappings_of_process};
+
+use super::variable_place::place;
 
 use crate::process_memory::read_memory;
 
@@ -11,26 +13,43 @@ pub const COPY_BYTES: usize = 16 << 10;
 /// Bytes of stack that tell stacks apart.
 const KEY_BYTES: usize = 4 << 10;
 
-/// The executable address ranges of a process, in ascending order.
+/// What of a process's memory comes from files.
 #[derive(Clone, Debug, Default)]
-pub struct CodeRanges(Vec<(u64, u64)>);
+pub struct CodeRanges {
+    /// The executable address ranges, in ascending order.
+    ranges: Vec<(u64, u64)>,
+    /// Files, and the anonymous memory that directly follows them: their data without contents.
+    mappings: Vec<Mapping>,
+}
 
 impl CodeRanges {
     /// Those of a process now.
     pub fn of(pid: i32) -> Self {
-        let mut ranges: Vec<(u64, u64)> = mappings_of_process(pid)
-            .unwrap_or_default()
+        let mut mappings = mappings_of_process(pid).unwrap_or_default();
+        let mut ranges: Vec<(u64, u64)> = mappings
             .iter()
             .filter(|mapping| mapping.is_executable())
             .map(|mapping| (mapping.start, mapping.end))
             .collect();
         ranges.sort_unstable();
-        Self(ranges)
+        let mut before = None;
+        mappings.retain(|mapping| {
+            let of_file = !mapping.path.is_empty();
+            let follows = before == Some(mapping.start);
+            before = of_file.then_some(mapping.end);
+            of_file || follows
+        });
+        Self { ranges, mappings }
+    }
+
+    /// The file whose static data an address belongs to; see [`place`].
+    pub fn variable_place(&self, address: u64) -> Option<(String, u64)> {
+        place(&self.mappings, address)
     }
 
     fn contain(&self, address: u64) -> bool {
-        let after = self.0.partition_point(|range| range.0 <= address);
-        after > 0 && address < self.0[after - 1].1
+        let after = self.ranges.partition_point(|range| range.0 <= address);
+        after > 0 && address < self.ranges[after - 1].1
     }
 }
 
@@ -67,7 +86,10 @@ mod tests {
 
     #[test]
     fn ranges_end_before_their_ends() {
-        let code = CodeRanges(vec![(0x1000, 0x2000), (0x5000, 0x6000)]);
+        let code = CodeRanges {
+            ranges: vec![(0x1000, 0x2000), (0x5000, 0x6000)],
+            mappings: Vec::new(),
+        };
         assert!(code.contain(0x1fff) && !code.contain(0x2000) && !code.contain(0xfff));
     }
 

@@ -1,14 +1,10 @@
 //! In which file's data an address lies.
 
-use genba_symbols::{Mapping, mappings_of_process};
+use genba_symbols::Mapping;
 
 /// The file whose static data an address of a process belongs to, with its distance from where the
 /// file's first mapping begins; `None` for stacks and heaps.
-pub fn variable_place(pid: i32, address: u64) -> Option<(String, u64)> {
-    place(&mappings_of_process(pid).ok()?, address)
-}
-
-fn place(mappings: &[Mapping], address: u64) -> Option<(String, u64)> {
+pub fn place(mappings: &[Mapping], address: u64) -> Option<(String, u64)> {
     let mut at = mappings
         .iter()
         .position(|mapping| (mapping.start..mapping.end).contains(&address))?;

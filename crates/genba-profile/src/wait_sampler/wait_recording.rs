@@ -16,7 +16,8 @@ pub struct WaitRecording {
     pub ended: u64,
     /// Moments at which all threads were looked at.
     pub moments: u64,
-    /// The first thread of the command or process: whose end is the end of the whole.
+    /// The first thread of the command, whose end is the end of the whole; `None` where a running
+    /// process was attached to: then chains begin at any thread that is at work.
     pub leader: Option<ThreadIndex>,
     /// All threads, in the order in which they were first seen.
     pub threads: Vec<WatchedThread>,
@@ -26,7 +27,7 @@ pub struct WaitRecording {
     pub processes: Vec<WatchedProcess>,
     /// Distinct states.
     pub states: Vec<SeenState>,
-    /// From the leader's state along who waits for whom.
+    /// From the leader's state, or that of a thread at work, along who waits for whom.
     pub chains: Vec<Chain>,
     /// By waiting state and state of the thread that was waited for.
     pub pairs: Vec<Pair>,
@@ -171,6 +172,8 @@ pub struct CpuMoment {
     pub tid: i32,
     /// Its time.
     pub time: u64,
+    /// How many samples it stands for: of very many only some are kept.
+    pub weight: u64,
     /// The chain that ended at this thread.
     pub chain: Option<u32>,
     /// Waiting states that waited for this thread.

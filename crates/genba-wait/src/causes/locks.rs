@@ -69,7 +69,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             _ => lock.waiting += chain.ns,
         }
     }
-    if recording.leader.is_none() {
+    if recording.chains.is_empty() {
         without_leader(view, &mut locks);
     }
     let mut all = Vec::new();
@@ -126,8 +126,7 @@ fn last_lock(view: &View<'_>, chain: &Chain) -> Option<Option<String>> {
         .map(|state| state.object.clone())
 }
 
-/// Of a process that was attached to there is no thread whose end ends the whole: a lock counts by
-/// its share of the time of those threads that wait for it.
+/// Where no chain of waits is known a lock counts by its share of the time of those threads that wait for it.
 fn without_leader(view: &View<'_>, locks: &mut BTreeMap<Option<String>, Lock>) {
     for lock in locks.values_mut() {
         let threads = lock.threads.len().max(1) as f64;

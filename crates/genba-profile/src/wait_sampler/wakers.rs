@@ -1,0 +1,177 @@
+//! Which threads could end each wait of a moment.
+
+use std::collections::HashMap;
+
+use super::moments::ThreadNow;
+use super::wait_recording::ThreadIndex;
+use super::waited_for::{Enders, Named, WaitedFor};
+use genba_model::WaitReason;
+
+/// Threads among which one of unknown identity is looked for.
+const MAX_CANDIDATES: usize = 8;
+
+/// A thread at a moment, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The thread.
+    pub index: ThreadIndex,
+    /// Its process.
+    pub pid: i32,
+    /// Whether it is the first of its process.
+    pub first: bool,
+    /// What it waits for; `None` on a CPU or ready.
+    pub waits: Option<&'a WaitedFor>,
+}
+
+/// The threads of a process that could wake others.
+#[derive(Default)]
+struct OfProcess<'a> {
+    running: Vec<ThreadIndex>,
+    /// Blocked, but not until another thread of the process does something.
+    elsewhere: Vec<(ThreadIndex, &'a Named)>,
+}
+
+/// Fills in `waits_for` of each thread of a moment. `moment` and `threads` are in the same order.
+pub fn fill_in(
+    moment: &mut [ThreadNow],
+    threads: &[Candidate<'_>],
+    index_of: &dyn Fn(i32) -> Option<ThreadIndex>,
+    parent_of: &dyn Fn(i32) -> i32,
+) {
+    let mut processes: HashMap<i32, OfProcess<'_>> = HashMap::new();
+    let mut children: HashMap<i32, Vec<ThreadIndex>> = HashMap::new();
+    for thread in threads {
+        let process = processes.entry(thread.pid).or_default();
+        match thread.waits {
+            None => process.running.push(thread.index),
+            Some(wait) if !matches!(wait.reason, WaitReason::Condition | WaitReason::Join) => {
+                process.elsewhere.push((thread.index, &wait.object));
+            }
+            Some(_) => {}
+        }
+        if thread.first {
+            let found = children.entry(parent_of(thread.pid)).or_default();
+            if found.len() < MAX_CANDIDATES {
+                found.push(thread.index);
+            }
+        }
+    }
+    for (one, thread) in moment.iter_mut().zip(threads) {
+        let Some(found) = thread.waits else {
+            continue;
+        };
+        let could_wake = |pid: i32| {
+            let process = processes.get(&pid);
+            process.map_or_else(Vec::new, |process| {
+                process.could_wake(thread.index, &found.object)
+            })
+        };
+        one.waits_for = match &found.enders {
+            Enders::Nobody => Vec::new(),
+            Enders::Thread(tid) => index_of(*tid).into_iter().collect(),
+            Enders::OthersInProcess => could_wake(thread.pid),
+            Enders::Children => children.get(&thread.pid).cloned().unwrap_or_default(),
+            Enders::Processes(pids) => pids
+                .iter()
+                .flat_map(|pid| could_wake(*pid))
+                .take(MAX_CANDIDATES)
+                .collect(),
+        };
+    }
+}
+
+impl OfProcess<'_> {
+    /// The threads that could wake one that waits on `object`: those that run; else those that are
+    /// blocked, but not on the same thing, and not until another of them does something.
+    fn could_wake(&self, waiting: ThreadIndex, object: &Named) -> Vec<ThreadIndex> {
+        if !self.running.is_empty() {
+            return self.running.clone();
+        }
+        self.elsewhere
+            .iter()
+            .filter(|(index, on)| *index != waiting && *on != object)
+            .map(|(index, _)| *index)
+            .take(MAX_CANDIDATES)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(reason: WaitReason, object: Named, enders: Enders) -> WaitedFor {
+        WaitedFor {
+            reason,
+            object,
+            enders,
+        }
+    }
+
+    fn filled(threads: &[(i32, Option<WaitedFor>)]) -> Vec<Vec<ThreadIndex>> {
+        let candidates: Vec<Candidate<'_>> = (0..)
+            .zip(threads)
+            .map(|(index, (pid, waits))| Candidate {
+                index,
+                pid: *pid,
+                first: threads[..index as usize]
+                    .iter()
+                    .all(|before| before.0 != *pid),
+                waits: waits.as_ref(),
+            })
+            .collect();
+        let mut moment: Vec<ThreadNow> = candidates
+            .iter()
+            .map(|one| ThreadNow {
+                thread: one.index,
+                state: 0,
+                waits: one.waits.is_some(),
+                for_threads: false,
+                new: false,
+                waits_for: Vec::new(),
+            })
+            .collect();
+        // Process 1 has started all others.
+        fill_in(
+            &mut moment,
+            &candidates,
+            &|tid| u32::try_from(tid).ok(),
+            &|pid| i32::from(pid != 1),
+        );
+        moment.into_iter().map(|one| one.waits_for).collect()
+    }
+
+    #[test]
+    fn who_runs_wakes_and_else_who_waits_elsewhere() {
+        let condition = || {
+            wait(
+                WaitReason::Condition,
+                Named::Futex(8),
+                Enders::OthersInProcess,
+            )
+        };
+        let sleep = || wait(WaitReason::Sleep, Named::Nothing, Enders::Nobody);
+        let all = filled(&[
+            (1, Some(condition())),
+            (1, Some(condition())),
+            (1, Some(sleep())),
+            (1, None),
+        ]);
+        assert_eq!(all, [vec![3], vec![3], vec![], vec![]]);
+        let none_runs = filled(&[
+            (1, Some(condition())),
+            (1, Some(condition())),
+            (1, Some(sleep())),
+            // Another process runs, but this is a wait within one.
+            (2, None),
+        ]);
+        assert_eq!(none_runs, [vec![2], vec![2], vec![], vec![]]);
+    }
+
+    #[test]
+    fn children_end_the_wait_for_them() {
+        let any = || wait(WaitReason::Child, Named::Child(0), Enders::Children);
+        let all = filled(&[(1, Some(any())), (2, None), (3, None), (3, None)]);
+        assert_eq!(all[0], [1, 2]);
+    }
+}
