@@ -7,6 +7,8 @@
 mod input_output;
 mod locks;
 mod phases;
+#[cfg(test)]
+mod tests;
 
 use genba_model::{Estimate, MIN_GAIN, WaitCause, WaitFigures, WaitFinding, WaitPlace};
 

@@ -14,8 +14,11 @@
 mod causes;
 mod critical_path;
 mod grouped_waits;
+#[cfg(test)]
+mod made_up;
 mod object_names;
 mod reasons;
+mod runtime_locks;
 mod stacks;
 mod thread_times;
 mod view;

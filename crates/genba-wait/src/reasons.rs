@@ -7,7 +7,7 @@ use crate::stacks::NamedFrame;
 
 /// Parts of names of functions that wait, with what they wait for. The first that fits counts: names
 /// of conditions often hold the name of the lock as well.
-const NAMES: [(&str, WaitReason); 27] = [
+const NAMES: [(&str, WaitReason); 26] = [
     ("pthread_cond", WaitReason::Condition),
     ("pthread_barrier", WaitReason::Condition),
     ("barrier", WaitReason::Condition),
@@ -34,7 +34,6 @@ const NAMES: [(&str, WaitReason); 27] = [
     ("lock_shared_slow", WaitReason::Lock),
     ("read_contended", WaitReason::Lock),
     ("write_contended", WaitReason::Lock),
-    ("take_gil", WaitReason::Lock),
 ];
 
 /// What a wait is for, more exactly than its system call tells.

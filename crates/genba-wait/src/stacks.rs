@@ -63,6 +63,17 @@ impl Stacks {
         Ok(stacks)
     }
 
+    /// Stacks that nobody recorded.
+    #[cfg(test)]
+    pub fn made_up(stacks: HashMap<(i32, u64), Vec<NamedFrame>>) -> Self {
+        let mut made = Self::default();
+        for (index, (sample, stack)) in (0..).zip(stacks) {
+            made.by_sample.insert(sample, index);
+            made.stacks.push(stack);
+        }
+        made
+    }
+
     /// The stack of a sample, innermost frame first; empty if it is not known.
     pub fn get(&self, sample: (i32, u64)) -> &[NamedFrame] {
         self.by_sample

@@ -1,0 +1,170 @@
+//! Recordings that nobody made, for tests.
+
+use std::collections::HashMap;
+
+use genba_model::{WaitPlace, WaitReason};
+use genba_profile::wait_sampler::{
+    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, WaitObject, WaitRecording,
+    WatchedProcess, WatchedThread,
+};
+
+use crate::object_names::ObjectNames;
+use crate::stacks::{NamedFrame, Stacks};
+use crate::view::View;
+
+const MS: f64 = 1e6;
+
+/// Frames of libraries but for the last, which is the user's.
+pub fn frames(names: &[&str]) -> Vec<NamedFrame> {
+    let last = names.len().saturating_sub(1);
+    names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| NamedFrame {
+            place: WaitPlace {
+                function: (*name).to_owned(),
+                file: None,
+                line: None,
+            },
+            own: at == last,
+            kernel: false,
+        })
+        .collect()
+}
+
+/// A recording on two CPUs of one process whose thread 0 leads; times are ms.
+pub struct MadeUp {
+    pub recording: WaitRecording,
+    stacks: HashMap<(i32, u64), Vec<NamedFrame>>,
+    next: u64,
+}
+
+impl MadeUp {
+    /// `threads` threads that all last `wall` ms.
+    pub fn new(threads: u32, wall: f64) -> Self {
+        let ended = (wall * MS) as u64;
+        Self {
+            recording: WaitRecording {
+                ended,
+                moments: wall as u64,
+                leader: Some(0),
+                threads: (0..threads)
+                    .map(|index| WatchedThread {
+                        pid: 1,
+                        tid: 1 + index as i32,
+                        ended,
+                        ..WatchedThread::default()
+                    })
+                    .collect(),
+                processes: vec![WatchedProcess {
+                    pid: 1,
+                    ..WatchedProcess::default()
+                }],
+                cpus: 2,
+                cpu_sampled: true,
+                calls_readable: true,
+                ..WaitRecording::default()
+            },
+            stacks: HashMap::new(),
+            next: 1,
+        }
+    }
+
+    fn state(&mut self, thread: u32, wait: Option<SeenWait>, ms: f64, waits: u64) -> StateIndex {
+        if wait.is_some() {
+            self.recording.threads[thread as usize].slices += waits;
+        } else {
+            self.recording.threads[thread as usize].running += (ms * MS) as u64;
+            self.recording.ready_ns += ms * MS;
+        }
+        self.recording.states.push(SeenState {
+            thread,
+            wait,
+            ns: ms * MS,
+            moments: ms as u64,
+            entries: waits,
+            long_entries: waits,
+        });
+        self.recording.states.len() as StateIndex - 1
+    }
+
+    /// A thread waits for `ms` in all, `waits` times, with this stack.
+    pub fn waits(
+        &mut self,
+        thread: u32,
+        reason: WaitReason,
+        names: &[&str],
+        (ms, waits): (f64, u64),
+    ) -> StateIndex {
+        let stack = (thread as i32 + 1, self.next);
+        self.next += 1;
+        self.stacks.insert(stack, frames(names));
+        let object = match reason {
+            WaitReason::Condition | WaitReason::Lock => WaitObject::Futex(0x1000, None),
+            _ => WaitObject::Nothing,
+        };
+        let wait = SeenWait {
+            reason,
+            call: libc::SYS_futex,
+            object,
+            stack,
+        };
+        self.state(thread, Some(wait), ms, waits)
+    }
+
+    /// A thread is on a CPU for `ms`.
+    pub fn runs(&mut self, thread: u32, ms: f64) -> StateIndex {
+        self.state(thread, None, ms, 0)
+    }
+
+    /// A chain of states for `ms`, of which no thread ran for `idle` and one alone for `alone`.
+    pub fn chain(&mut self, states: &[StateIndex], ms: f64, idle: f64, alone: f64) -> u32 {
+        for pair in states.windows(2) {
+            self.recording.pairs.push(Pair {
+                waiter: pair[0],
+                holder: pair[1],
+                ns: ms * MS,
+                moments: ms as u64,
+            });
+        }
+        self.recording.chains.push(Chain {
+            states: states.to_vec(),
+            ns: ms * MS,
+            moments: ms as u64,
+            idle_ns: idle * MS,
+            alone_ns: alone * MS,
+            awaited_ns: alone * MS,
+        });
+        self.recording.chains.len() as u32 - 1
+    }
+
+    /// The thread at the end of a chain is sampled `count` times in a function.
+    pub fn sampled(&mut self, chain: u32, names: &[&str], count: u64) {
+        let states = self.recording.chains[chain as usize].states.clone();
+        let last = states[states.len() - 1];
+        let tid = self.recording.states[last as usize].thread as i32 + 1;
+        for _ in 0..count {
+            let time = self.next;
+            self.next += 1;
+            self.stacks.insert((tid, time), frames(names));
+            self.recording.cpu_moments.push(CpuMoment {
+                tid,
+                time,
+                weight: 1,
+                chain: Some(chain),
+                waiters: states[..states.len() - 1].to_vec(),
+                alone: true,
+            });
+        }
+    }
+
+    /// Calls `look` with the view of all this.
+    pub fn view<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
+        let stacks = Stacks::made_up(self.stacks.clone());
+        look(&View::new(
+            &self.recording,
+            &stacks,
+            &mut ObjectNames::default(),
+        ))
+    }
+}
