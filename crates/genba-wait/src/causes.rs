@@ -6,6 +6,8 @@
 
 mod input_output;
 mod locks;
+#[cfg(test)]
+mod near_miss_tests;
 mod phases;
 #[cfg(test)]
 mod tests;
@@ -63,7 +65,7 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
         .into_iter()
         .filter(|found| found.waits_ns / wall >= MIN_SHARE)
         .map(|found| finding(view, found, floor))
-        .filter(|finding| finding.predicted_speedup.value >= MIN_GAIN)
+        .filter(|finding| finding.predicted_speedup.value >= 1.0 + MIN_GAIN)
         .collect();
     findings.sort_by(|a, b| {
         b.predicted_speedup

@@ -145,24 +145,15 @@ fn groups(
     groups
 }
 
+/// The place at the end of a chain, if it is for these reasons. Where a lock was waited for on the way,
+/// that is the cause.
 fn ends<'a>(view: &'a View<'_>, chain: &Chain, reasons: &[WaitReason]) -> Option<&'a WaitPlace> {
+    let mut states = chain.states.iter();
+    if states.any(|state| view.states[*state as usize].reason == WaitReason::Lock) {
+        return None;
+    }
     let end = &view.states[chain.states[chain.states.len() - 1] as usize];
     reasons.contains(&end.reason).then_some(&end.place)
-}
-
-/// Whether a lock was waited for on the way to these waits: then the lock is the cause.
-fn behind_lock(view: &View<'_>, place: &WaitPlace, reasons: &[WaitReason]) -> f64 {
-    let chains = view.chains.iter();
-    chains
-        .filter(|chain| {
-            ends(view, chain, reasons) == Some(place)
-                && chain
-                    .states
-                    .iter()
-                    .any(|state| view.states[*state as usize].reason == WaitReason::Lock)
-        })
-        .map(|chain| chain.ns)
-        .sum()
 }
 
 /// `synchronous-write`: the disk is waited for again and again.
@@ -171,7 +162,7 @@ fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         .into_iter()
         .filter(|(_, group)| group.waits >= MANY)
         .map(|(place, group)| {
-            let waits = group.critical - behind_lock(view, &place, &[WaitReason::Fsync]);
+            let waits = group.critical;
             // Records that are forced together: one wait for tens of them, and what the kernel does
             // for each goes with it.
             let all = waits + view.kernel_time(&place).min(view.own_wall() - waits);
