@@ -14,6 +14,7 @@
 mod causes;
 mod critical_path;
 mod grouped_waits;
+mod kernels_account;
 #[cfg(test)]
 mod made_up;
 mod object_names;
@@ -38,6 +39,7 @@ use crate::view::View;
 /// # Errors
 /// When the file cannot be read.
 pub fn waits(recording: &WaitRecording, stacks: &Recording) -> Result<Waits, ReadError> {
+    let recording = &kernels_account::scaled(recording);
     let waiting = recording.states.iter().filter_map(|state| {
         let wait = state.wait.as_ref()?;
         Some(wait.stack)

@@ -199,12 +199,14 @@ impl<'a> View<'a> {
     }
 
     /// Share of the time in which threads were ready without a CPU that other programs are to blame
-    /// for: all but what more threads than CPUs explain.
+    /// for: what more threads than CPUs do not explain, but no more than these programs ran.
     pub fn foreign_share(&self) -> f64 {
         let threads = self.recording.threads.iter();
         let runnable: f64 = threads.map(|thread| thread.runnable as f64).sum();
+        let foreign = (runnable - self.recording.excess_ns)
+            .min(self.recording.machine_busy as f64 - self.running());
         match runnable > 0.0 {
-            true => (1.0 - self.recording.excess_ns / runnable).clamp(0.0, 1.0),
+            true => (foreign / runnable).clamp(0.0, 1.0),
             false => 0.0,
         }
     }

@@ -1,4 +1,5 @@
-//! How long a control group's quota stopped its threads, and how many CPUs a process may use.
+//! What else bounds the CPU time of a process: its control group's quota, other programs, the CPUs that
+//! it may use.
 
 use std::path::PathBuf;
 
@@ -52,6 +53,25 @@ fn throttled_usec(text: &str) -> Option<u64> {
         .find_map(|line| line.strip_prefix("throttled_usec ")?.trim().parse().ok())
 }
 
+/// CPU time of all programs since the machine started, ns (`/proc/stat`, proc(5)); 0 if unknown.
+pub fn machine_busy() -> u64 {
+    busy(&std::fs::read_to_string("/proc/stat").unwrap_or_default()).unwrap_or(0)
+}
+
+fn busy(text: &str) -> Option<u64> {
+    /// USER_HZ of every architecture that genba runs on.
+    const TICK_NS: u64 = 10_000_000;
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line
+        .split_ascii_whitespace()
+        .map(|word| word.parse().ok())
+        .collect::<Option<_>>()?;
+    // user nice system idle iowait irq softirq steal; guests are in user.
+    let all: u64 = ticks.iter().take(8).sum();
+    let idle: u64 = ticks.iter().skip(3).take(2).sum();
+    (all - idle).checked_mul(TICK_NS)
+}
+
 /// CPUs on which a process may run (sched_getaffinity(2)); 1 if unknown.
 pub fn allowed_cpus(pid: i32) -> u32 {
     // SAFETY: all zeros are a set of CPUs.
@@ -77,6 +97,8 @@ mod tests {
             Some(42)
         );
         assert_eq!(throttled_usec("usage_usec 5\n"), None);
+        assert_eq!(busy("cpu  5 1 2 90 7 0 1 1 3 0\n"), Some(100_000_000));
+        assert_eq!(busy("cpu  5 x\n"), None);
         assert!(allowed_cpus(std::process::id() as i32) >= 1);
     }
 }

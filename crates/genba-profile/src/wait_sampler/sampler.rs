@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::activity::Activity;
 use super::cpu_clock;
-use super::cpu_quota::{CpuQuota, allowed_cpus};
+use super::cpu_quota::{CpuQuota, allowed_cpus, machine_busy};
 use super::descriptor_peers::DescriptorPeers;
 use super::moments::{Moments, ThreadNow, extend_timeline};
 use super::process_tree;
@@ -92,6 +92,8 @@ pub struct WaitSampler {
     variables: HashMap<(i32, u64), Option<(String, u64)>>,
     peers: DescriptorPeers,
     quota: CpuQuota,
+    /// CPU time of the machine at the start, ns.
+    busy_before: u64,
     cpus: u32,
     thinning: Thinning,
     leader: i32,
@@ -167,6 +169,7 @@ impl WaitSampler {
             variables: HashMap::new(),
             peers: DescriptorPeers::default(),
             quota: CpuQuota::of(leader),
+            busy_before: machine_busy(),
             cpus: allowed_cpus(leader),
             thinning: Thinning::default(),
             leader,
@@ -345,6 +348,7 @@ impl WaitSampler {
             cpu_moments,
             ready_ns,
             excess_ns,
+            machine_busy: machine_busy().saturating_sub(self.busy_before),
             cpus: self.cpus,
             throttled: self.quota.throttled(),
             cpu_sampled: self.events.is_some(),

@@ -37,6 +37,8 @@ pub struct WaitRecording {
     pub ready_ns: f64,
     /// Sum over moments of threads that were ready beyond the number of CPUs, × ns.
     pub excess_ns: f64,
+    /// CPU time of all programs of the machine meanwhile, ns.
+    pub machine_busy: u64,
     /// CPUs that the command may use.
     pub cpus: u32,
     /// Time for which the control group's quota stopped its threads, ns.

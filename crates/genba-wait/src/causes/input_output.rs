@@ -272,10 +272,15 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         // While both wait the switch to the other is lost; while one works alone, that is lost only
         // as far as it is the passing on itself.
         let passing = passing_share(view, reasons);
-        let saved = part * (idle + alone * passing);
+        // The calls themselves are passing on, whoever makes them.
+        let calls = match cause {
+            WaitCause::RoundTripInLoop => io_time(view),
+            _ => 0.0,
+        };
+        let saved = part * (idle + alone * passing).max(idle + calls);
         // Without turns they might even work at the same time.
         let able = f64::from(view.recording.cpus.clamp(1, 2));
-        let most_saved = part * (idle + alone * passing.max(1.0 - 1.0 / able));
+        let most_saved = (part * (idle + alone * passing.max(1.0 - 1.0 / able))).max(saved);
         all.push(Found {
             cause,
             waits_ns: in_turns,
@@ -291,6 +296,12 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         });
     }
     all
+}
+
+/// CPU time in calls that read or write, ns.
+fn io_time(view: &View<'_>) -> f64 {
+    let samples: u64 = view.io_places.values().sum();
+    view.running() * samples as f64 / view.samples.max(1) as f64
 }
 
 /// Whether at least two threads work alone, one while the other waits.
