@@ -116,7 +116,8 @@ fn share_without_cpu(thread: &WatchedThread) -> f64 {
 /// A share of the wall time with the interval of the moments that it rests on.
 pub fn share_of_moments(view: &View<'_>, share: f64) -> Estimate {
     let moments = (view.recording.moments as f64).max(1.0);
-    let share = share.clamp(0.0, 1.0);
+    // A sum of nothing is a negative zero.
+    let share = (share + 0.0).clamp(0.0, 1.0);
     wilson(share * moments, moments, LEVEL).unwrap_or(Estimate {
         value: share,
         low: 0.0,

@@ -1,6 +1,9 @@
 //! Watches all threads of a command or process: at random moments, and whenever one was sampled on a
 //! CPU.
 
+mod look;
+mod thread_list;
+
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -431,12 +434,13 @@ impl WaitSampler {
                 kind::FORK => {
                     if let Some(new) = task(&raw) {
                         let parent = if new.pid == new.ppid { 0 } else { new.ppid };
-                        self.add_thread(new.pid, new.tid, parent);
+                        let began = record_time(&raw);
+                        self.add_thread(new.pid, new.tid, parent, Some(began));
                     }
                 }
                 kind::EXIT => {
                     if let Some(gone) = task(&raw) {
-                        self.ended(gone.tid);
+                        self.ended(gone.tid, record_time(&raw));
                     }
                 }
                 kind::COMM => {
@@ -450,8 +454,11 @@ impl WaitSampler {
                         }
                         if exec && pid == self.leader {
                             self.starter = None;
-                            self.began = monotonic_ns();
-                            self.add_thread(pid, pid, 0);
+                            self.began = record_time(&raw);
+                            self.add_thread(pid, pid, 0, None);
+                            if let Some(index) = self.indices.get(&pid) {
+                                self.threads[*index as usize].began = self.began;
+                            }
                         }
                     }
                 }
@@ -492,307 +499,14 @@ impl WaitSampler {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-
-    /// Adds a thread that has begun.
-    fn add_thread(&mut self, pid: i32, tid: i32, parent: i32) {
-        let process = self.processes.entry(pid).or_insert_with(|| WatchedProcess {
-            pid,
-            parent,
-            ..WatchedProcess::default()
-        });
-        if parent != 0 {
-            process.parent = parent;
-        }
-        if self.live.iter().any(|live| live.tid == tid) {
-            return;
-        }
-        if self.threads.len() >= MAX_THREADS {
-            self.unwatched += 1;
-            return;
-        }
-        let now = monotonic_ns();
-        let index = self.threads.len() as ThreadIndex;
-        let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
-        self.threads.push(WatchedThread {
-            pid,
-            tid,
-            name: name.unwrap_or_default().trim_end().to_owned(),
-            began: now,
-            ended: now,
-            ..WatchedThread::default()
-        });
-        self.indices.insert(tid, index);
-        let Some(files) = ThreadFiles::open(pid, tid) else {
-            return;
-        };
-        self.readable |= files.is_readable();
-        let state = self.moments.intern(index, None);
-        if !self.peers.processes.contains(&pid) {
-            self.peers.processes.push(pid);
-        }
-        self.live.push(Live {
-            tid,
-            pid,
-            index,
-            account: files.account().unwrap_or_default(),
-            activity: Activity::default(),
-            files,
-            waits: None,
-            state,
-        });
-        if let Some(io) = ProcessIo::of(pid) {
-            self.io_before.entry(pid).or_insert(io);
-        }
-    }
-
-    /// The thread's last account stays; that of its process ends with the first thread.
-    fn ended(&mut self, tid: i32) {
-        let Some(at) = self.live.iter().position(|live| live.tid == tid) else {
-            return;
-        };
-        let live = self.live.swap_remove(at);
-        let thread = &mut self.threads[live.index as usize];
-        thread.ended = monotonic_ns();
-        if live.pid == live.tid {
-            self.peers.processes.retain(|pid| *pid != live.pid);
-            self.code.remove(&live.pid);
-            self.read_account(live.pid);
-            self.io_before.remove(&live.pid);
-        }
-    }
-
-    fn scan_process(&mut self, pid: i32, parent: i32) {
-        for tid in initial_records::threads(pid) {
-            self.add_thread(pid, tid, parent);
-        }
-    }
-
-    /// Where the kernel reports no new threads: reads the lists of threads and children.
-    fn find_threads(&mut self) -> io::Result<()> {
-        if self.accounted.elapsed() > ACCOUNTS {
-            self.accounted = Instant::now();
-            self.read_accounts();
-        }
-        if self.events.is_some() || self.rescanned.elapsed() < RESCAN {
-            return Ok(());
-        }
-        self.rescanned = Instant::now();
-        let mut known: Vec<i32> = self.peers.processes.clone();
-        let mut at = 0;
-        while at < known.len() {
-            let pid = known[at];
-            at += 1;
-            let first = self.live.iter().all(|live| live.pid != pid);
-            self.scan_process(pid, 0);
-            if first || !self.code.contains_key(&pid) {
-                for record in initial_records::running_process(pid) {
-                    self.writer.append(&record)?;
-                }
-            }
-            for child in process_tree::children(pid) {
-                if !known.contains(&child) && known.len() < MAX_THREADS {
-                    self.scan_process(child, pid);
-                    for record in initial_records::running_process(child) {
-                        self.writer.append(&record)?;
-                    }
-                    known.push(child);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn read_accounts(&mut self) {
-        for pid in self.io_before.keys().copied().collect::<Vec<_>>() {
-            self.read_account(pid);
-        }
-    }
-
-    fn read_account(&mut self, pid: i32) {
-        let (Some(before), Some(process)) =
-            (self.io_before.get(&pid), self.processes.get_mut(&pid))
-        else {
-            return;
-        };
-        if let Some(now) = ProcessIo::of(pid) {
-            process.read_bytes = now.read_bytes.saturating_sub(before.read_bytes);
-            process.written_bytes = now.written_bytes.saturating_sub(before.written_bytes);
-            process.reads = now.reads.saturating_sub(before.reads);
-            process.writes = now.writes.saturating_sub(before.writes);
-        }
-    }
-
-    /// Looks at all threads. `timed` moments also account for the time since the last one.
-    fn look(&mut self, last: u64, now: u64, timed: bool) -> io::Result<Vec<ThreadNow>> {
-        let mut moment = Vec::with_capacity(self.live.len());
-        let mut ended = Vec::new();
-        for at in 0..self.live.len() {
-            let live = &self.live[at];
-            let Some(account) = live.files.account() else {
-                ended.push(live.tid);
-                continue;
-            };
-            let same = live.waits.is_some() && account == live.account;
-            let blocked = live.files.blocked();
-            let new = !(same && blocked.is_some());
-            if new {
-                self.update(at, blocked)?;
-            }
-            let live = &mut self.live[at];
-            let thread = &mut self.threads[live.index as usize];
-            if timed {
-                let before = live.account;
-                thread.running += account.running.saturating_sub(before.running);
-                thread.runnable += account.runnable.saturating_sub(before.runnable);
-                thread.slices += account.slices.saturating_sub(before.slices);
-                thread.ended = now;
-                extend_timeline(thread, last.max(thread.began).min(now), now, live.state);
-                live.activity.add(
-                    account.running.saturating_sub(before.running),
-                    account.slices.saturating_sub(before.slices),
-                    now.saturating_sub(last),
-                );
-                live.account = account;
-            }
-            moment.push(ThreadNow {
-                thread: live.index,
-                state: live.state,
-                waits: live.waits.is_some(),
-                for_threads: live.waits.as_ref().is_some_and(|wait| {
-                    matches!(
-                        wait.reason,
-                        WaitReason::Condition | WaitReason::Lock | WaitReason::Join
-                    )
-                }),
-                new,
-                waits_for: Vec::new(),
-            });
-        }
-        for tid in ended {
-            self.ended(tid);
-        }
-        self.who_ends_waits(&mut moment);
-        Ok(moment)
-    }
-
-    /// Finds out what a thread does that may have done something else since the last look.
-    fn update(
-        &mut self,
-        at: usize,
-        blocked: Option<super::system_call::BlockedCall>,
-    ) -> io::Result<()> {
-        let (pid, tid, index) = {
-            let live = &self.live[at];
-            (live.pid, live.tid, live.index)
-        };
-        let Some(call) = blocked else {
-            let live = &mut self.live[at];
-            live.waits = None;
-            live.state = self.moments.intern(index, None);
-            return Ok(());
-        };
-        let threads = &self.threads;
-        let indices = &self.indices;
-        let is_thread = |other: i32| {
-            other != tid
-                && indices
-                    .get(&other)
-                    .is_some_and(|index| threads[*index as usize].pid == pid)
-        };
-        let found = waited_for(pid, &call, &is_thread, &mut self.peers);
-        let code = self
-            .code
-            .entry(pid)
-            .or_insert_with(|| (CodeRanges::of(pid), Instant::now()));
-        if self.events.is_none() && code.1.elapsed() > RESCAN * 5 {
-            *code = (CodeRanges::of(pid), Instant::now());
-        }
-        let key = stack_copy::key(pid, call.stack_pointer, call.instruction, &code.0);
-        let stack = match self.stacks.get(&(tid, key)) {
-            Some(stack) => *stack,
-            None => {
-                let copy = if self.writer.written() > MAX_BYTES {
-                    Vec::new()
-                } else {
-                    stack_copy::copy(pid, call.stack_pointer)
-                };
-                let time = monotonic_ns();
-                self.writer.append(&sample_record::bytes(&Sample {
-                    ip: call.instruction,
-                    pid,
-                    tid,
-                    time,
-                    cpu: 0,
-                    period: 1,
-                    registers: Some(registers(call.stack_pointer, call.instruction)),
-                    stack: &copy,
-                }))?;
-                self.stacks.insert((tid, key), (tid, time));
-                (tid, time)
-            }
-        };
-        let object = match &found.object {
-            Named::Nothing => WaitObject::Nothing,
-            Named::Futex(address) => {
-                let place = self
-                    .variables
-                    .entry((pid, *address))
-                    .or_insert_with(|| code.0.variable_place(*address));
-                WaitObject::Futex(*address, place.clone())
-            }
-            Named::Descriptor(name) => WaitObject::Descriptor(name.clone()),
-            Named::Child(child) => WaitObject::Child(*child),
-            Named::Thread(tid) => self
-                .indices
-                .get(tid)
-                .map_or(WaitObject::Nothing, |index| WaitObject::Thread(*index)),
-        };
-        let state = self.moments.intern(
-            index,
-            Some(SeenWait {
-                reason: found.reason,
-                call: call.number,
-                object,
-                stack,
-            }),
-        );
-        let live = &mut self.live[at];
-        live.waits = Some(found);
-        live.state = state;
-        Ok(())
-    }
-
-    /// For each waiting thread those that could end its wait.
-    fn who_ends_waits(&self, moment: &mut [ThreadNow]) {
-        let live: HashMap<ThreadIndex, &Live> =
-            self.live.iter().map(|live| (live.index, live)).collect();
-        let threads: Vec<Candidate<'_>> = moment
-            .iter()
-            .map(|one| {
-                let live = live.get(&one.thread);
-                Candidate {
-                    index: one.thread,
-                    pid: live.map_or(0, |live| live.pid),
-                    first: live.is_some_and(|live| live.pid == live.tid),
-                    waits: live.and_then(|live| live.waits.as_ref()),
-                }
-            })
-            .collect();
-        wakers::fill_in(
-            moment,
-            &threads,
-            &|tid| self.indices.get(&tid).copied(),
-            &|pid| self.processes.get(&pid).map_or(0, |process| process.parent),
-        );
-    }
 }
 
-/// In the order of `asm/perf_regs.h`: only these two are known of a blocked thread.
-fn registers(stack_pointer: u64, instruction: u64) -> [u64; 20] {
-    const SP: usize = 7;
-    const IP: usize = 8;
-    let mut registers = [0; 20];
-    registers[SP] = stack_pointer;
-    registers[IP] = instruction;
-    registers
+/// When a record that is not a sample was made, ns: its trailer ends with time and CPU.
+fn record_time(raw: &Raw<'_>) -> u64 {
+    let time = raw
+        .body
+        .len()
+        .checked_sub(16)
+        .and_then(|at| raw.body[at..].first_chunk::<8>());
+    time.map_or_else(monotonic_ns, |time| u64::from_le_bytes(*time))
 }

@@ -1,0 +1,176 @@
+//! A look at all threads: what each does, what it waits for, and who could end that.
+
+use super::*;
+use crate::wait_sampler::system_call::BlockedCall;
+
+impl WaitSampler {
+    /// Looks at all threads. `timed` moments also account for the time since the last one.
+    pub(super) fn look(&mut self, last: u64, now: u64, timed: bool) -> io::Result<Vec<ThreadNow>> {
+        let mut moment = Vec::with_capacity(self.live.len());
+        let mut ended = Vec::new();
+        for at in 0..self.live.len() {
+            let live = &self.live[at];
+            let Some(account) = live.files.account() else {
+                ended.push(live.tid);
+                continue;
+            };
+            let same = live.waits.is_some() && account == live.account;
+            let blocked = live.files.blocked();
+            let new = !(same && blocked.is_some());
+            if new {
+                self.update(at, blocked)?;
+            }
+            let live = &mut self.live[at];
+            let thread = &mut self.threads[live.index as usize];
+            if timed {
+                let before = live.account;
+                thread.running += account.running.saturating_sub(before.running);
+                thread.runnable += account.runnable.saturating_sub(before.runnable);
+                thread.slices += account.slices.saturating_sub(before.slices);
+                thread.ended = now;
+                extend_timeline(thread, last.max(thread.began).min(now), now, live.state);
+                live.activity.add(
+                    account.running.saturating_sub(before.running),
+                    account.slices.saturating_sub(before.slices),
+                    now.saturating_sub(last),
+                );
+                live.account = account;
+            }
+            moment.push(ThreadNow {
+                thread: live.index,
+                state: live.state,
+                waits: live.waits.is_some(),
+                for_threads: live.waits.as_ref().is_some_and(|wait| {
+                    matches!(
+                        wait.reason,
+                        WaitReason::Condition | WaitReason::Lock | WaitReason::Join
+                    )
+                }),
+                new,
+                waits_for: Vec::new(),
+            });
+        }
+        for tid in ended {
+            self.ended(tid, monotonic_ns());
+        }
+        self.who_ends_waits(&mut moment);
+        Ok(moment)
+    }
+
+    /// Finds out what a thread does that may have done something else since the last look.
+    pub(super) fn update(&mut self, at: usize, blocked: Option<BlockedCall>) -> io::Result<()> {
+        let (pid, tid, index) = {
+            let live = &self.live[at];
+            (live.pid, live.tid, live.index)
+        };
+        let Some(call) = blocked else {
+            let live = &mut self.live[at];
+            live.waits = None;
+            live.state = self.moments.intern(index, None);
+            return Ok(());
+        };
+        let threads = &self.threads;
+        let indices = &self.indices;
+        let is_thread = |other: i32| {
+            other != tid
+                && indices
+                    .get(&other)
+                    .is_some_and(|index| threads[*index as usize].pid == pid)
+        };
+        let found = waited_for(pid, &call, &is_thread, &mut self.peers);
+        let code = self
+            .code
+            .entry(pid)
+            .or_insert_with(|| (CodeRanges::of(pid), Instant::now()));
+        if self.events.is_none() && code.1.elapsed() > RESCAN * 5 {
+            *code = (CodeRanges::of(pid), Instant::now());
+        }
+        let key = stack_copy::key(pid, call.stack_pointer, call.instruction, &code.0);
+        let stack = match self.stacks.get(&(tid, key)) {
+            Some(stack) => *stack,
+            None => {
+                let copy = if self.writer.written() > MAX_BYTES {
+                    Vec::new()
+                } else {
+                    stack_copy::copy(pid, call.stack_pointer)
+                };
+                let time = monotonic_ns();
+                self.writer.append(&sample_record::bytes(&Sample {
+                    ip: call.instruction,
+                    pid,
+                    tid,
+                    time,
+                    cpu: 0,
+                    period: 1,
+                    registers: Some(registers(call.stack_pointer, call.instruction)),
+                    stack: &copy,
+                }))?;
+                self.stacks.insert((tid, key), (tid, time));
+                (tid, time)
+            }
+        };
+        let object = match &found.object {
+            Named::Nothing => WaitObject::Nothing,
+            Named::Futex(address) => {
+                let place = self
+                    .variables
+                    .entry((pid, *address))
+                    .or_insert_with(|| code.0.variable_place(*address));
+                WaitObject::Futex(*address, place.clone())
+            }
+            Named::Descriptor(name) => WaitObject::Descriptor(name.clone()),
+            Named::Child(child) => WaitObject::Child(*child),
+            Named::Thread(tid) => self
+                .indices
+                .get(tid)
+                .map_or(WaitObject::Nothing, |index| WaitObject::Thread(*index)),
+        };
+        let state = self.moments.intern(
+            index,
+            Some(SeenWait {
+                reason: found.reason,
+                call: call.number,
+                object,
+                stack,
+            }),
+        );
+        let live = &mut self.live[at];
+        live.waits = Some(found);
+        live.state = state;
+        Ok(())
+    }
+
+    /// For each waiting thread those that could end its wait.
+    pub(super) fn who_ends_waits(&self, moment: &mut [ThreadNow]) {
+        let live: HashMap<ThreadIndex, &Live> =
+            self.live.iter().map(|live| (live.index, live)).collect();
+        let threads: Vec<Candidate<'_>> = moment
+            .iter()
+            .map(|one| {
+                let live = live.get(&one.thread);
+                Candidate {
+                    index: one.thread,
+                    pid: live.map_or(0, |live| live.pid),
+                    first: live.is_some_and(|live| live.pid == live.tid),
+                    waits: live.and_then(|live| live.waits.as_ref()),
+                }
+            })
+            .collect();
+        wakers::fill_in(
+            moment,
+            &threads,
+            &|tid| self.indices.get(&tid).copied(),
+            &|pid| self.processes.get(&pid).map_or(0, |process| process.parent),
+        );
+    }
+}
+
+/// In the order of `asm/perf_regs.h`: only these two are known of a blocked thread.
+fn registers(stack_pointer: u64, instruction: u64) -> [u64; 20] {
+    const SP: usize = 7;
+    const IP: usize = 8;
+    let mut registers = [0; 20];
+    registers[SP] = stack_pointer;
+    registers[IP] = instruction;
+    registers
+}

@@ -1,0 +1,138 @@
+//! Which threads and processes exist, and the accounts of processes.
+
+use super::*;
+
+impl WaitSampler {
+    /// Adds a thread: one whose start was reported, with its time, or one that exists already.
+    pub(super) fn add_thread(&mut self, pid: i32, tid: i32, parent: i32, started: Option<u64>) {
+        let process = self.processes.entry(pid).or_insert_with(|| WatchedProcess {
+            pid,
+            parent,
+            ..WatchedProcess::default()
+        });
+        if parent != 0 {
+            process.parent = parent;
+        }
+        if self.live.iter().any(|live| live.tid == tid) {
+            return;
+        }
+        if self.threads.len() >= MAX_THREADS {
+            self.unwatched += 1;
+            return;
+        }
+        let began = started.unwrap_or_else(monotonic_ns);
+        let index = self.threads.len() as ThreadIndex;
+        let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
+        self.threads.push(WatchedThread {
+            pid,
+            tid,
+            name: name.unwrap_or_default().trim_end().to_owned(),
+            began,
+            ended: began,
+            ..WatchedThread::default()
+        });
+        self.indices.insert(tid, index);
+        let Some(files) = ThreadFiles::open(pid, tid) else {
+            return;
+        };
+        self.readable |= files.is_readable();
+        let state = self.moments.intern(index, None);
+        if !self.peers.processes.contains(&pid) {
+            self.peers.processes.push(pid);
+        }
+        self.live.push(Live {
+            tid,
+            pid,
+            index,
+            // What a thread did before it was watched is no part of it.
+            account: match started {
+                Some(_) => SchedStat::default(),
+                None => files.account().unwrap_or_default(),
+            },
+            activity: Activity::default(),
+            files,
+            waits: None,
+            state,
+        });
+        if let Some(io) = ProcessIo::of(pid) {
+            self.io_before.entry(pid).or_insert(io);
+        }
+    }
+
+    /// The thread's last account stays; that of its process ends with the first thread.
+    pub(super) fn ended(&mut self, tid: i32, ended: u64) {
+        let Some(at) = self.live.iter().position(|live| live.tid == tid) else {
+            return;
+        };
+        let live = self.live.swap_remove(at);
+        let thread = &mut self.threads[live.index as usize];
+        thread.ended = ended.max(thread.began);
+        if live.pid == live.tid {
+            self.peers.processes.retain(|pid| *pid != live.pid);
+            self.code.remove(&live.pid);
+            self.read_account(live.pid);
+            self.io_before.remove(&live.pid);
+        }
+    }
+
+    pub(super) fn scan_process(&mut self, pid: i32, parent: i32) {
+        for tid in initial_records::threads(pid) {
+            self.add_thread(pid, tid, parent, None);
+        }
+    }
+
+    /// Where the kernel reports no new threads: reads the lists of threads and children.
+    pub(super) fn find_threads(&mut self) -> io::Result<()> {
+        if self.accounted.elapsed() > ACCOUNTS {
+            self.accounted = Instant::now();
+            self.read_accounts();
+        }
+        if self.events.is_some() || self.rescanned.elapsed() < RESCAN {
+            return Ok(());
+        }
+        self.rescanned = Instant::now();
+        let mut known: Vec<i32> = self.peers.processes.clone();
+        let mut at = 0;
+        while at < known.len() {
+            let pid = known[at];
+            at += 1;
+            let first = self.live.iter().all(|live| live.pid != pid);
+            self.scan_process(pid, 0);
+            if first || !self.code.contains_key(&pid) {
+                for record in initial_records::running_process(pid) {
+                    self.writer.append(&record)?;
+                }
+            }
+            for child in process_tree::children(pid) {
+                if !known.contains(&child) && known.len() < MAX_THREADS {
+                    self.scan_process(child, pid);
+                    for record in initial_records::running_process(child) {
+                        self.writer.append(&record)?;
+                    }
+                    known.push(child);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_accounts(&mut self) {
+        for pid in self.io_before.keys().copied().collect::<Vec<_>>() {
+            self.read_account(pid);
+        }
+    }
+
+    pub(super) fn read_account(&mut self, pid: i32) {
+        let (Some(before), Some(process)) =
+            (self.io_before.get(&pid), self.processes.get_mut(&pid))
+        else {
+            return;
+        };
+        if let Some(now) = ProcessIo::of(pid) {
+            process.read_bytes = now.read_bytes.saturating_sub(before.read_bytes);
+            process.written_bytes = now.written_bytes.saturating_sub(before.written_bytes);
+            process.reads = now.reads.saturating_sub(before.reads);
+            process.writes = now.writes.saturating_sub(before.writes);
+        }
+    }
+}
