@@ -72,8 +72,13 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
     if recording.chains.is_empty() {
         without_leader(view, &mut locks);
     }
+    let outside = places_of_waits_outside(view);
     let mut all = Vec::new();
-    for (object, lock) in locks {
+    for (object, mut lock) in locks {
+        // The call itself takes CPU time, too, before and after it waits.
+        let in_call = share_in(&lock.holder_places, &outside);
+        lock.waiting += lock.computing * in_call;
+        lock.computing *= 1.0 - in_call;
         let most_waiter = lock.waiters.iter().max_by(|a, b| a.1.total_cmp(b.1));
         let Some((waiter, _)) = most_waiter else {
             continue;
@@ -94,7 +99,8 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         let over_io = lock.waiting > lock.computing;
         let holder = if over_io {
             let longest = lock.holder_waits.iter().max_by(|a, b| a.1.total_cmp(b.1));
-            longest.map(|(place, _)| place.clone())
+            let running = most(&lock.holder_places).map(|(place, _)| place);
+            longest.map(|(place, _)| place).or(running).cloned()
         } else {
             most(&lock.holder_places).map(|(place, _)| place.clone())
         };
@@ -114,6 +120,31 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         });
     }
     all
+}
+
+/// Where threads wait for the world outside: files, the disk, other processes, a time.
+fn places_of_waits_outside<'a>(view: &'a View<'_>) -> HashSet<&'a WaitPlace> {
+    let waits = view.states.iter().filter(|state| {
+        matches!(
+            state.reason,
+            WaitReason::File
+                | WaitReason::Fsync
+                | WaitReason::Pipe
+                | WaitReason::Socket
+                | WaitReason::Child
+                | WaitReason::Sleep
+                | WaitReason::Terminal
+        )
+    });
+    waits.map(|state| &state.place).collect()
+}
+
+/// Share of the samples at these places.
+fn share_in(samples: &Places, places: &HashSet<&WaitPlace>) -> f64 {
+    let all: u64 = samples.values().sum();
+    let there = samples.iter().filter(|(place, _)| places.contains(place));
+    let there: u64 = there.map(|(_, samples)| samples).sum();
+    there as f64 / all.max(1) as f64
 }
 
 /// The object of the last lock on a chain.

@@ -192,6 +192,28 @@ fn a_lock_on_the_critical_path_is_contended_or_held_over_io() {
     assert!(!causes(&lock(0.01, false)).contains(&WaitCause::LockContention));
 }
 
+#[test]
+fn a_holder_that_runs_in_a_call_for_a_file_holds_over_io() {
+    let held = |function: &str| {
+        let mut made = Made::new();
+        let main = made.thread(0.0, 1);
+        let (one, two) = (made.thread(0.4, 1000), made.thread(0.4, 1000));
+        let lock = (WaitReason::Lock, FUTEX, &["__lll_lock_wait", "add"][..]);
+        let joins = (WaitReason::Join, FUTEX, &["pthread_join", "finish"][..]);
+        let sync = (WaitReason::Fsync, libc::SYS_fsync, &["fsync", "keep"][..]);
+        let joins = made.state(main, Some(joins), 1.0);
+        let waits = made.state(one, Some(lock), 0.5);
+        let holds = made.state(two, None, 0.5);
+        made.state(two, Some(sync), 0.01);
+        let chain = made.chain(&[joins, waits, holds], 0.5, 0.0, 0.5);
+        made.chain(&[joins], 0.5, 0.0, 0.0);
+        made.samples(two, function, chain, &[waits]);
+        made.findings()[0].cause
+    };
+    assert_eq!(held("keep"), WaitCause::LockHeldOverIo);
+    assert_eq!(held("update"), WaitCause::LockContention);
+}
+
 fn syncs(waits: u64) -> Vec<WaitFinding> {
     let mut made = Made::new();
     let main = made.thread(0.5, waits);
