@@ -142,9 +142,10 @@ impl<'a> Converter<'a> {
         self.place(pc, module.unwrap_or(usize::MAX))
     }
 
-    fn is_stub(&mut self, block: &ObservedBlock, at: CodePoint) -> bool {
+    /// Whether a place in this mapping is a stub.
+    fn is_stub(&mut self, mapping: usize, at: CodePoint) -> bool {
         let modules = self.modules;
-        let module = modules.get(block.module);
+        let module = modules.get(mapping);
         let code = module.and_then(|module| self.file(module));
         code.is_some_and(|code| code.is_stub(at.address))
     }
@@ -254,7 +255,7 @@ impl<'a> Converter<'a> {
         let (block, _) = blocks[index];
         called && {
             let begin = self.place(block.pc, block.module);
-            self.is_stub(block, begin)
+            self.is_stub(block.module, begin)
         }
     }
 
@@ -267,7 +268,7 @@ impl<'a> Converter<'a> {
         let (stub, _) = blocks[index];
         let begin = self.place(stub.pc, stub.module);
         let (before, _) = *blocks.get(index.checked_sub(1)?)?;
-        if !matches!(before.end, End::Falls | End::Branch) || !self.is_stub(stub, begin) {
+        if !matches!(before.end, End::Falls | End::Branch) || !self.is_stub(stub.module, begin) {
             return None;
         }
         let last = before.pc + u64::from(*before.offsets.last()?);
@@ -282,11 +283,22 @@ impl<'a> Converter<'a> {
         index: usize,
     ) -> Option<CodePoint> {
         let target = self.beginning(raw, blocks, index)?;
-        if let Some((block, _)) = blocks.get(index)
-            && block.end == End::Jump
-            && self.is_stub(block, target)
-        {
-            return self.beginning(raw, blocks, index + 1);
+        match blocks.get(index) {
+            Some((block, _)) if block.end == End::Jump && self.is_stub(block.module, target) => {
+                // Before the linker has bound it, the stub leads to another one.
+                let behind = self.beginning(raw, blocks, index + 1)?;
+                return (!self.is_stub(block.module, behind)).then_some(behind);
+            }
+            Some(_) => {}
+            // The burst ends in front of the stub: what is behind it was not seen.
+            None => {
+                let pc = raw.end_pc;
+                let holds = |module: &Module| module.start <= pc && pc < module.end;
+                let mapping = self.modules.iter().rposition(holds);
+                if mapping.is_some_and(|mapping| self.is_stub(mapping, target)) {
+                    return None;
+                }
+            }
         }
         Some(target)
     }
