@@ -212,14 +212,6 @@ const MAX_COUNT_OVERRUN: Duration = Duration::from_secs(18);
 /// Maximum factor on [`MAX_COUNT_OVERRUN`] for a program that others keep from the CPU. Chosen.
 const MAX_BUSY_FACTOR: f64 = 4.0;
 
-/// From this ratio of wall time to CPU time on the program has to wait for the CPU. Chosen: above what one
-/// that reads files waits for them.
-const MIN_BUSY_RATIO: f64 = 1.25;
-
-/// How much busier the machine may become than it was while the program was sampled. Chosen: a count that
-/// ends sooner costs nothing, one that is cut short leaves all causes out that need it.
-const BUSIER_LATER: f64 = 1.75;
-
 /// Returns how long a count usually takes of a program with these times; at least [`MIN_COUNT_TIME`], at most
 /// [`MAX_COUNT_OVERRUN`], both of which are longer where the program has to wait for the CPU: the count waits
 /// as long.
@@ -231,19 +223,12 @@ fn usual_count_time(wall_seconds: f64, cpu_seconds: f64) -> Duration {
     } else {
         1.0
     };
-    let later = if busy >= MIN_BUSY_RATIO {
-        BUSIER_LATER
-    } else {
-        1.0
-    };
     let (least, most) = (
         MIN_COUNT_TIME.mul_f64(busy),
         MAX_COUNT_OVERRUN.mul_f64(busy),
     );
     let usual = Duration::try_from_secs_f64(wall_seconds * USUAL_SLOWDOWN);
-    usual
-        .map_or(most, |usual| usual.clamp(least, most))
-        .mul_f64(later)
+    usual.map_or(most, |usual| usual.clamp(least, most))
 }
 
 /// Usual slowdown of a count with all jumps, also of an interpreter.
@@ -305,18 +290,11 @@ mod tests {
     fn count_of_a_program_that_waits_for_the_cpu_gets_more_time() {
         let seconds = |wall, cpu| usual_count_time(wall, cpu).as_secs_f64();
         assert_eq!(seconds(0.1, 0.1), 5.0, "short");
-        assert!(
-            (seconds(0.9, 0.3) - 15.0 * BUSIER_LATER).abs() < 1e-9,
-            "short, on a busy machine"
-        );
+        assert_eq!(seconds(0.9, 0.3), 15.0, "short, on a busy machine");
         assert!((seconds(3.0, 3.0) - 9.6).abs() < 1e-9);
         assert_eq!(seconds(20.0, 20.0), 18.0, "an idle machine");
-        assert!(
-            (seconds(8.0, 2.0) - 25.6 * BUSIER_LATER).abs() < 1e-9,
-            "a busy one"
-        );
-        assert!((seconds(100.0, 1.0) - 72.0 * BUSIER_LATER).abs() < 1e-9);
-        assert!((seconds(3.3, 3.0) - 10.56).abs() < 1e-9, "waits for a file");
+        assert!((seconds(8.0, 2.0) - 25.6).abs() < 1e-9, "a busy one");
+        assert_eq!(seconds(100.0, 1.0), 72.0);
         assert_eq!(seconds(f64::NAN, f64::NAN), 18.0);
     }
 }
