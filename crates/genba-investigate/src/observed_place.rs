@@ -487,7 +487,7 @@ mod tests {
         };
         let annotation = Annotation {
             function: "f".to_owned(),
-            module: "[made up]".to_owned(),
+            module: "[synthetic]".to_owned(),
             address: 0x10,
             event: genba_model::Event {
                 name: "cpu-clock".to_owned(),
@@ -524,7 +524,7 @@ mod tests {
             repeated: None,
         };
         let observations = Observations {
-            modules: vec!["[made up]".to_owned()],
+            modules: vec!["[synthetic]".to_owned()],
             branches: [0x10, 0x14, 0x18, 0x1c, 0x20].map(branch).to_vec(),
             ..Observations::default()
         };

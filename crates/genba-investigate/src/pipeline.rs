@@ -393,7 +393,7 @@ impl Pipeline<'_> {
 /// Whether a command that takes so many seconds of wall and CPU time, and gives up its CPU so often,
 /// may lose wall time by waiting: one that is on one CPU all the time does not.
 fn is_worth_watching(wall: f64, cpu: f64, switches: f64) -> bool {
-    /// Wall time below which too few moments are seen, seconds.
+    /// Wall time below which too few snapshots are taken, seconds.
     const MIN_WALL: f64 = 0.02;
     /// Share of one CPU within which a command is on it all the time.
     const ON_ONE_CPU: std::ops::RangeInclusive<f64> = 0.92..=1.02;

@@ -20,7 +20,7 @@ u64 shifts(u64 n, u64 x) { for (; n; n--) { x ^= x << 13; x ^= x >> 7; x ^= x <<
 double sum(u64 n, u64 p) { double *d = (double *)p, s = 0; for (u64 i = 0; i < n; i++) s += d[i]; return s; }
 ";
 
-/// A made-up processor: multiplication 3, division 20, loads 5, additions of doubles 4,
+/// A synthetic processor: multiplication 3, division 20, loads 5, additions of doubles 4,
 /// memory that is renamed when addressed alike 0, copies 0, all else 1.
 struct Table;
 

@@ -7,7 +7,7 @@ use crate::Estimate;
 /// Result of `genba wait`: the wall time of every thread, what it waited for, and who is to blame.
 ///
 /// The times of threads are the kernel's own figures. What a thread waited for was looked up at
-/// random moments: seconds of one wait, and all shares, have intervals over these moments.
+/// random times: seconds of one wait, and all shares, have intervals over these snapshots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
     /// Program and arguments; empty for a process that was attached to.
@@ -16,8 +16,8 @@ pub struct Waits {
     pub pid: Option<i32>,
     /// From the start of the command (or of watching) to its end, seconds.
     pub wall_seconds: f64,
-    /// Moments at which all threads were looked at.
-    pub moments: u64,
+    /// Snapshots at which all threads were looked at.
+    pub snapshots: u64,
     /// Share of the wall time that the leading thread (the command's first) or those for which it
     /// waited were on a CPU; the rest was waiting.
     pub on_cpu: Estimate,
@@ -76,7 +76,7 @@ pub struct ThreadSpan {
     pub state: WaitReason,
 }
 
-/// What a thread does at a moment: it runs, or waits for something.
+/// What a thread does in a snapshot: it runs, or waits for something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitReason {
@@ -130,8 +130,8 @@ pub struct Wait {
     pub reason: WaitReason,
     /// Seconds, added up over threads.
     pub seconds: f64,
-    /// Moments at which a thread was seen waiting so: what `seconds` rests on.
-    pub moments: u64,
+    /// Snapshots at which a thread was seen waiting so: what `seconds` rests on.
+    pub snapshots: u64,
     /// How many waits, estimated from the threads' switches.
     pub count: u64,
     /// Threads that waited so.
@@ -201,7 +201,7 @@ wait_causes! {
     LockHeldOverIo = "lock-held-over-io",
     /// Threads wait while one works.
     SerialSection = "serial-section",
-    /// More threads ready to run than CPUs.
+    /// More threads runnable than CPUs.
     Oversubscription = "oversubscription",
     /// Threads wait at a barrier or join for the slowest.
     Imbalance = "imbalance",
@@ -245,8 +245,8 @@ pub struct WaitFinding {
 /// What a finding rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitFigures {
-    /// Moments at which a thread was seen in these waits.
-    pub moments: u64,
+    /// Snapshots at which a thread was seen in these waits.
+    pub snapshots: u64,
     /// Seconds in these waits, added up over threads.
     pub seconds: f64,
     /// How many waits, estimated.
@@ -255,8 +255,8 @@ pub struct WaitFigures {
     pub threads: u64,
     /// Share of the waits' time in which the holder was on a CPU.
     pub holder_on_cpu: f64,
-    /// Ready threads, on a CPU or not, at an average moment.
-    pub ready_threads: f64,
+    /// Runnable threads, on a CPU or not, in an average snapshot.
+    pub runnable_threads: f64,
     /// CPUs that the command may use.
     pub cpus: u32,
     /// Bytes of a read or write on average; `None` where that was not looked up.

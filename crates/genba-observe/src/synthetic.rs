@@ -1,4 +1,4 @@
-//! Made-up streams for tests.
+//! Synthetic streams for tests.
 
 use genba_model::{Burst, BurstEvent, CodePoint, Observed};
 

@@ -14,7 +14,7 @@ mod tests;
 
 use genba_model::{Estimate, MIN_GAIN, WaitCause, WaitFigures, WaitFinding, WaitPlace};
 
-use crate::critical_path::share_of_moments;
+use crate::critical_path::share_of_snapshots;
 use crate::view::View;
 
 /// Smallest share of the wall time that is worth a finding.
@@ -84,7 +84,7 @@ fn finding(view: &View<'_>, found: Found, floor: f64) -> WaitFinding {
     let (value, low, high) = found.saved_ns;
     WaitFinding {
         cause: found.cause,
-        wall_share: share_of_moments(view, found.waits_ns / wall),
+        wall_share: share_of_snapshots(view, found.waits_ns / wall),
         predicted_speedup: Estimate {
             value: without(value),
             low: without(low),
@@ -94,7 +94,7 @@ fn finding(view: &View<'_>, found: Found, floor: f64) -> WaitFinding {
         holder: found.holder,
         object: found.object,
         figures: WaitFigures {
-            ready_threads: view.ready_threads(),
+            runnable_threads: view.runnable_threads(),
             cpus: view.recording.cpus,
             ..found.figures
         },

@@ -72,7 +72,7 @@ pub fn critical_path(view: &View<'_>) -> Vec<PathStep> {
     let mut path: Vec<PathStep> = steps
         .into_iter()
         .map(|((state, place, thread, object, through), ns)| PathStep {
-            share: share_of_moments(view, ns / chained),
+            share: share_of_snapshots(view, ns / chained),
             seconds: ns / chained * view.wall() / 1e9,
             state,
             place,
@@ -103,7 +103,7 @@ pub fn on_cpu(view: &View<'_>) -> f64 {
         .sum()
 }
 
-/// Share of its ready time in which a thread had no CPU. Moments cannot tell running from ready: the
+/// Share of its runnable time in which a thread had no CPU. Snapshots cannot tell running from runnable: the
 /// kernel's account of the thread does.
 fn share_without_cpu(thread: &WatchedThread) -> f64 {
     let ready = (thread.running + thread.runnable) as f64;
@@ -113,12 +113,12 @@ fn share_without_cpu(thread: &WatchedThread) -> f64 {
     }
 }
 
-/// A share of the wall time with the interval of the moments that it rests on.
-pub fn share_of_moments(view: &View<'_>, share: f64) -> Estimate {
-    let moments = (view.recording.moments as f64).max(1.0);
+/// A share of the wall time with the interval of the snapshots that it rests on.
+pub fn share_of_snapshots(view: &View<'_>, share: f64) -> Estimate {
+    let snapshots = (view.recording.snapshots as f64).max(1.0);
     // A sum of nothing is a negative zero.
     let share = (share + 0.0).clamp(0.0, 1.0);
-    wilson(share * moments, moments, LEVEL).unwrap_or(Estimate {
+    wilson(share * snapshots, snapshots, LEVEL).unwrap_or(Estimate {
         value: share,
         low: 0.0,
         high: 1.0,

@@ -15,7 +15,7 @@ type Key = (WaitReason, WaitPlace, Option<String>);
 #[derive(Default)]
 struct Group {
     ns: f64,
-    moments: u64,
+    snapshots: u64,
     count: f64,
     threads: HashSet<u32>,
     stack: Vec<String>,
@@ -41,7 +41,7 @@ pub fn grouped_waits(view: &View<'_>) -> Vec<Wait> {
         }
         let group = groups.entry(key(index)).or_default();
         group.ns += seen.ns;
-        group.moments += seen.moments;
+        group.snapshots += seen.snapshots;
         group.count += counts[index as usize];
         group.threads.insert(seen.thread);
         if group.stack.is_empty() {
@@ -104,7 +104,7 @@ pub fn grouped_waits(view: &View<'_>) -> Vec<Wait> {
             Wait {
                 reason,
                 seconds: group.ns / 1e9,
-                moments: group.moments,
+                snapshots: group.snapshots,
                 count: group.count.round() as u64,
                 threads: group.threads.len() as u64,
                 waiter,
@@ -136,7 +136,7 @@ fn share(part: f64, whole: f64) -> f64 {
     }
 }
 
-/// How many waits each state stands for. Those that lasted until the next moment were all seen; how
+/// How many waits each state stands for. Those that lasted until the next snapshot were all seen; how
 /// often a thread got a CPU says how many others there were, and they divide by how often
 /// each was seen.
 pub fn waits_of_states(view: &View<'_>) -> Vec<f64> {

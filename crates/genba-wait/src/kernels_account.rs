@@ -1,12 +1,12 @@
 //! Times of states as the kernel accounts for them.
 //!
 //! A look at a thread takes microseconds. One that blocks for as short a time is often gone when it is
-//! looked at, and counts as running: moments say who waited for whom, but too little of short
+//! looked at, and counts as running: snapshots say who waited for whom, but too little of short
 //! waits. The kernel's account of each thread is exact, so the times of its states are scaled to it.
 
 use genba_profile::wait_sampler::WaitRecording;
 
-/// Limits of the factor by which a time is scaled: beyond them moments saw too little to scale.
+/// Limits of the factor by which a time is scaled: beyond them snapshots saw too little to scale.
 const FACTORS: (f64, f64) = (0.1, 10.0);
 
 /// The recording with the times of states, pairs and chains scaled to the accounts of their threads.
@@ -90,14 +90,14 @@ mod tests {
                 stack: (1, 1),
             }),
             ns,
-            moments: 10,
+            snapshots: 10,
             entries: 10,
             long_entries: 0,
         };
         let chain = |state, ns: f64| Chain {
             states: vec![state],
             ns,
-            moments: 10,
+            snapshots: 10,
             idle_ns: if state == 1 { ns } else { 0.0 },
             alone_ns: if state == 0 { ns } else { 0.0 },
             awaited_ns: 0.0,

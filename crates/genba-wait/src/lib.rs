@@ -6,21 +6,21 @@
 //!
 //! **Not here.** Watching ([`genba_profile::wait_sampler`]), sentences and pages.
 //!
-//! **Method.** At random moments all threads were looked at together, so a moment has a graph of who
+//! **Method.** At random times all threads were looked at together (a snapshot), which gives a graph of who
 //! waits for whom (wPerf, OSDI 2018). From the leading thread its edges lead to a thread that runs,
-//! or waits for the world outside: that is where the wall time of this moment went. Waiting and
+//! or waits for the world outside: that is where the wall time of this snapshot went. Waiting and
 //! running are on one scale, as blocked samples (BCOZ, OSDI 2024) are.
 
 mod causes;
 mod critical_path;
 mod grouped_waits;
 mod kernels_account;
-#[cfg(test)]
-mod made_up;
 mod object_names;
 mod reasons;
 mod runtime_locks;
 mod stacks;
+#[cfg(test)]
+mod synthetic;
 mod thread_times;
 mod view;
 
@@ -45,9 +45,9 @@ pub fn waits(recording: &WaitRecording, stacks: &Recording) -> Result<Waits, Rea
         Some(wait.stack)
     });
     let running = recording
-        .cpu_moments
+        .cpu_snapshots
         .iter()
-        .map(|moment| (moment.tid, moment.time));
+        .map(|snapshot| (snapshot.tid, snapshot.time));
     let wanted: HashSet<(i32, u64)> = waiting.chain(running).collect();
     let stacks = Stacks::read(stacks, &wanted)?;
     Ok(of_view(&View::new(
@@ -63,11 +63,11 @@ fn of_view(view: &View<'_>) -> Waits {
     let chained = view.chained();
     let share = match chained > 0.0 {
         true => critical_path::on_cpu(view) / chained,
-        false => (view.ready_threads()).min(1.0),
+        false => (view.runnable_threads()).min(1.0),
     };
     let mut sources = vec!["times: /proc/TID/schedstat".to_owned()];
     if recording.calls_readable {
-        sources.push("waits: /proc/TID/syscall at random moments".to_owned());
+        sources.push("waits: /proc/TID/syscall at random snapshots".to_owned());
     }
     if recording.cpu_sampled {
         sources.push("on a CPU: perf event cpu-clock".to_owned());
@@ -78,8 +78,8 @@ fn of_view(view: &View<'_>) -> Waits {
         command: Vec::new(),
         pid: None,
         wall_seconds: view.wall() / 1e9,
-        moments: recording.moments,
-        on_cpu: critical_path::share_of_moments(view, share),
+        snapshots: recording.snapshots,
+        on_cpu: critical_path::share_of_snapshots(view, share),
         sources,
         threads,
         more_threads: more_threads + recording.unwatched_threads,
@@ -92,7 +92,7 @@ fn of_view(view: &View<'_>) -> Waits {
 
 /// A note where other programs took the CPUs.
 fn busy_machine(view: &View<'_>) -> Option<String> {
-    /// Share of ready time without a CPU above which it is said.
+    /// Share of runnable time without a CPU above which it is said.
     const MUCH: f64 = 0.2;
     let threads = &view.recording.threads;
     let runnable: f64 = threads.iter().map(|thread| thread.runnable as f64).sum();
@@ -100,7 +100,7 @@ fn busy_machine(view: &View<'_>) -> Option<String> {
     let foreign = share * view.foreign_share();
     (foreign > MUCH).then(|| {
         format!(
-            "other programs kept the CPUs busy: for {:.0} % of the time in which threads were ready \
+            "other programs kept the CPUs busy: for {:.0} % of the time in which threads were runnable \
              these had none (taken out of the gains); measure again on a quiet machine",
             foreign * 100.0
         )

@@ -47,7 +47,7 @@ fn is_variant(name: &str, waits: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::frames;
+    use crate::synthetic::frames;
 
     fn lock(reason: WaitReason, names: &[&str]) -> Option<&'static str> {
         runtime_lock(reason, &frames(names))

@@ -65,7 +65,7 @@ impl Stacks {
 
     /// Stacks that nobody recorded.
     #[cfg(test)]
-    pub fn made_up(stacks: HashMap<(i32, u64), Vec<NamedFrame>>) -> Self {
+    pub fn synthetic(stacks: HashMap<(i32, u64), Vec<NamedFrame>>) -> Self {
         let mut made = Self::default();
         for (index, (sample, stack)) in (0..).zip(stacks) {
             made.by_sample.insert(sample, index);

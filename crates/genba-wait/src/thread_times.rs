@@ -40,7 +40,7 @@ pub fn thread_times(view: &View<'_>) -> (Vec<ThreadTime>, u64) {
             let running = (thread.running as f64).min(wall);
             let runnable = (thread.runnable as f64).min(wall - running);
             let rest = wall - running - runnable;
-            // What is left was blocked; known as far as moments saw it and could say for what.
+            // What is left was blocked; known as far as snapshots saw it and could say for what.
             let known = match seen[at] > 0.0 {
                 true => rest * (1.0 - unknown[at] / seen[at]),
                 // A thread that was never seen blocked and has hardly any time left.

@@ -18,7 +18,7 @@ const MAX_SHOWN: usize = 8;
 /// A state with names.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// What for; [`WaitReason::Running`] on a CPU or ready.
+    /// What for; [`WaitReason::Running`] on a CPU or runnable.
     pub reason: WaitReason,
     /// The user's code; unknown on a CPU.
     pub place: WaitPlace,
@@ -41,11 +41,11 @@ pub struct View<'a> {
     /// By [`StateIndex`].
     pub states: Vec<State>,
     /// The chains as they would have been had no other program taken the CPUs: without the time in
-    /// which the last thread was ready and had none for that reason.
+    /// which the last thread was runnable and had none for that reason.
     pub chains: Vec<Chain>,
     /// By chain: where its last thread was on a CPU.
     pub chain_places: HashMap<u32, Places>,
-    /// The same while no other thread was on a CPU or ready.
+    /// The same while no other thread was on a CPU or runnable.
     pub alone_places: HashMap<u32, Places>,
     /// By waiting state: where the thread that it waited for was on a CPU.
     pub holder_places: HashMap<StateIndex, Places>,
@@ -105,21 +105,21 @@ impl<'a> View<'a> {
                     .entry(seen.thread)
                     .or_default()
                     .entry(entry.clone())
-                    .or_default() += seen.moments;
+                    .or_default() += seen.snapshots;
             }
         }
         let of_tid: HashMap<i32, u32> = (0u32..)
             .zip(&recording.threads)
             .map(|(index, thread)| (thread.tid, index))
             .collect();
-        for moment in &recording.cpu_moments {
-            let stack = stacks.get((moment.tid, moment.time));
+        for snapshot in &recording.cpu_snapshots {
+            let stack = stacks.get((snapshot.tid, snapshot.time));
             if stack.is_empty() {
                 continue;
             }
             let place = place_of(stack);
             let kernel = stack.first().is_some_and(|frame| frame.kernel);
-            let weight = moment.weight;
+            let weight = snapshot.weight;
             view.samples += weight;
             view.kernel_samples += u64::from(kernel) * weight;
             if kernel {
@@ -128,7 +128,7 @@ impl<'a> View<'a> {
             if reads_or_writes(stack) {
                 *view.io_places.entry(place.clone()).or_default() += weight;
             }
-            if let Some(thread) = of_tid.get(&moment.tid) {
+            if let Some(thread) = of_tid.get(&snapshot.tid) {
                 *view
                     .runs
                     .entry(place.function.clone())
@@ -136,14 +136,14 @@ impl<'a> View<'a> {
                     .entry(*thread)
                     .or_default() += weight;
             }
-            if let Some(chain) = moment.chain {
+            if let Some(chain) = snapshot.chain {
                 *view
                     .chain_places
                     .entry(chain)
                     .or_default()
                     .entry(place.clone())
                     .or_default() += weight;
-                if moment.alone {
+                if snapshot.alone {
                     *view
                         .alone_places
                         .entry(chain)
@@ -155,11 +155,12 @@ impl<'a> View<'a> {
                 sums.0 += u64::from(kernel) * weight;
                 sums.1 += weight;
             }
-            for waiter in &moment.waiters {
+            for waiter in &snapshot.waiters {
                 let places = view.holder_places.entry(*waiter).or_default();
                 *places.entry(place.clone()).or_default() += weight;
             }
-            if let (Some(entry), Some(thread)) = (entry_function(stack), of_tid.get(&moment.tid)) {
+            if let (Some(entry), Some(thread)) = (entry_function(stack), of_tid.get(&snapshot.tid))
+            {
                 *entries
                     .entry(*thread)
                     .or_default()
@@ -198,7 +199,7 @@ impl<'a> View<'a> {
         self.chains = chains;
     }
 
-    /// Share of the time in which threads were ready without a CPU that other programs are to blame
+    /// Share of the time in which threads were runnable without a CPU that other programs are to blame
     /// for: what more threads than CPUs do not explain, but no more than these programs ran.
     pub fn foreign_share(&self) -> f64 {
         let threads = self.recording.threads.iter();
@@ -244,10 +245,10 @@ impl<'a> View<'a> {
         &self.recording.threads[self.recording.states[state as usize].thread as usize]
     }
 
-    /// Average number of threads on a CPU or ready.
-    pub fn ready_threads(&self) -> f64 {
+    /// Average number of threads on a CPU or runnable.
+    pub fn runnable_threads(&self) -> f64 {
         match self.wall() > 0.0 {
-            true => self.recording.ready_ns / self.wall(),
+            true => self.recording.runnable_ns / self.wall(),
             false => 0.0,
         }
     }

@@ -1,4 +1,4 @@
-//! Counts made up for tests.
+//! Synthetic counts for tests.
 
 use genba_model::{CountEngine, ProcessCounts, RawCounts};
 

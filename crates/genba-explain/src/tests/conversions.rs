@@ -1,4 +1,4 @@
-//! Costly conversions: routines of the library with their callers, made up.
+//! Costly conversions: routines of the library with their callers: synthetic programs.
 
 use genba_model::{ConversionFact, ConversionKind, Fact, Fix};
 

@@ -1,4 +1,4 @@
-//! The causes about the runtime and threads, on made-up programs: what they must find, and what
+//! The causes about the runtime and threads, on synthetic programs: what they must find, and what
 //! looks like it and must not be reported.
 
 use genba_model::{Fact, KernelFact};

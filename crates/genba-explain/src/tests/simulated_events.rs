@@ -1,4 +1,4 @@
-//! Causes that few processors show, on made-up programs: what they must find, and what looks like
+//! Causes that few processors show, on synthetic programs: what they must find, and what looks like
 //! it and must not be reported. And what counted events change.
 
 use genba_model::{EvidenceSource, Fact, LoopFact};

@@ -1,4 +1,4 @@
-//! Frames of functions assembled by hand, with made-up counts and time: for tests of causes.
+//! Frames of functions assembled by hand, with synthetic counts and time: for tests of causes.
 
 use genba_code::{ControlFlow, Disassembler, Syntax, data_flow};
 use genba_model::{Estimate, Fact, HostFingerprint, HostTable, HostTableEntry};
@@ -206,8 +206,8 @@ fn costs() -> CostTable {
 fn host() -> HostFingerprint {
     HostFingerprint {
         id: "0".to_owned(),
-        cpu: "made up".to_owned(),
-        microarchitecture: "made up".to_owned(),
+        cpu: "synthetic".to_owned(),
+        microarchitecture: "synthetic".to_owned(),
         cpus: 1,
         memory_bytes: 1 << 30,
         kernel: String::new(),

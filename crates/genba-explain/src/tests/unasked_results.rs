@@ -1,4 +1,4 @@
-//! Calls whose results one way of a test reads only, made up.
+//! Calls whose results one way of a test reads only: synthetic programs.
 
 use iced_x86::code_asm::*;
 

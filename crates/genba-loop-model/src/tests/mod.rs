@@ -10,7 +10,7 @@ use iced_x86::code_asm::CodeAssembler;
 
 use super::{Costs, LoopAnalysis, LoopInputs, loops};
 
-/// Costs of a made-up processor, by mnemonic.
+/// Costs of a synthetic processor, by mnemonic.
 #[derive(Clone)]
 pub(super) struct Table {
     pub forward: f64,

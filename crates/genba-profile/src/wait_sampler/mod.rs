@@ -1,10 +1,10 @@
 //! Watching what threads wait for, without root and without stopping them.
 //!
-//! The kernel's own account says how long a thread was on a CPU, how long it was ready, and thus how
+//! The kernel's own account says how long a thread was on a CPU, how long it was runnable, and thus how
 //! long it was blocked (`/proc/TID/schedstat`). What it is blocked in is looked up at random
-//! moments: the system call with its arguments and the stack pointer (`/proc/TID/syscall`), the
+//! times: the system call with its arguments and the stack pointer (`/proc/TID/syscall`), the
 //! stack (`process_vm_readv`), the owner of a lock in its memory, the other end of a pipe or socket.
-//! All threads are looked at together, so that at each moment it is known who waits for whom. When
+//! All threads are looked at together, so that in each snapshot it is known who waits for whom. When
 //! a thread is sampled on a CPU (cpu-clock), the others are looked at at once: that tells what it
 //! did while they waited for it.
 //!
@@ -14,9 +14,9 @@ mod activity;
 mod cpu_clock;
 mod cpu_quota;
 mod descriptor_peers;
-mod moments;
 mod process_tree;
 mod sampler;
+mod snapshots;
 mod stack_copy;
 mod system_call;
 mod thinning;
@@ -29,7 +29,7 @@ mod watch;
 
 pub use sampler::WaitSampler;
 pub use wait_recording::{
-    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WaitObject,
+    Chain, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WaitObject,
     WaitRecording, WatchedProcess, WatchedThread,
 };
 pub use watch::{watch_command, watch_process};

@@ -1,4 +1,4 @@
-//! Watches all threads of a command or process: at random moments, and whenever one was sampled on a
+//! Watches all threads of a command or process: at random times, and whenever one was sampled on a
 //! CPU.
 
 mod look;
@@ -17,8 +17,8 @@ use super::activity::Activity;
 use super::cpu_clock;
 use super::cpu_quota::{CpuQuota, allowed_cpus, machine_busy};
 use super::descriptor_peers::DescriptorPeers;
-use super::moments::{Moments, ThreadNow, extend_timeline};
 use super::process_tree;
+use super::snapshots::{Snapshots, ThreadNow, extend_timeline};
 use super::stack_copy::{self, CodeRanges};
 use super::thinning::Thinning;
 use super::thread_files::{ProcessIo, SchedStat, ThreadFiles};
@@ -34,13 +34,13 @@ use crate::ptrace_sampler::sample_record::{self, Sample};
 use crate::sampler::recording_session::OpenedEvents;
 use crate::sampler::{SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls};
 
-/// Average time between moments.
+/// Average time between snapshots.
 const INTERVAL: Duration = Duration::from_millis(2);
-/// Largest share of a CPU that looking at threads at random moments may take.
+/// Largest share of a CPU that snapshots at random times may take.
 const MAX_COST: f64 = 0.02;
 /// The same for looking at them when one was sampled on a CPU.
 const MAX_SAMPLED_COST: f64 = 0.02;
-/// Longest average time between moments, however many threads there are.
+/// Longest average time between snapshots, however many threads there are.
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the list of threads is read where the kernel does not report new ones.
 const RESCAN: Duration = Duration::from_millis(20);
@@ -61,7 +61,7 @@ struct Live {
     files: ThreadFiles,
     account: SchedStat,
     activity: Activity,
-    /// What it was seen waiting for, and its state; `None` on a CPU or ready.
+    /// What it was seen waiting for, and its state; `None` on a CPU or runnable.
     waits: Option<WaitedFor>,
     state: StateIndex,
 }
@@ -82,7 +82,7 @@ pub struct WaitSampler {
     events: Option<OpenedEvents>,
     writer: Writer,
     command: Vec<String>,
-    moments: Moments,
+    snapshots: Snapshots,
     live: Vec<Live>,
     threads: Vec<WatchedThread>,
     indices: HashMap<i32, ThreadIndex>,
@@ -161,7 +161,7 @@ impl WaitSampler {
             events,
             writer,
             command: command.to_vec(),
-            moments: Moments::default(),
+            snapshots: Snapshots::default(),
             live: Vec::new(),
             threads: Vec::new(),
             indices: HashMap::new(),
@@ -210,7 +210,7 @@ impl WaitSampler {
         Ok(())
     }
 
-    /// The thread whose wall time a moment stands for. Of a command it is the first, whose end is
+    /// The thread whose wall time a snapshot stands for. Of a command it is the first, whose end is
     /// the end of the whole. Of a process that was attached to it is any of those that are at work:
     /// each of them is as long under way.
     fn leader_now(&mut self) -> Option<ThreadIndex> {
@@ -234,14 +234,14 @@ impl WaitSampler {
     /// that waits for it.
     fn leader_of_sample(
         &self,
-        moment: &[ThreadNow],
+        snapshot: &[ThreadNow],
         sampled: ThreadIndex,
         random: u64,
     ) -> Option<ThreadIndex> {
         if !self.attached {
             return self.indices.get(&self.leader).copied();
         }
-        let waiters = moment
+        let waiters = snapshot
             .iter()
             .filter(|one| one.waits && one.waits_for.contains(&sampled))
             .map(|one| one.thread);
@@ -276,16 +276,16 @@ impl WaitSampler {
             }
             self.find_threads()?;
             let now = monotonic_ns();
-            let moment = self.look(last, now, timed)?;
+            let snapshot = self.look(last, now, timed)?;
             let random = self.next_random();
             if timed {
                 let leader = self.leader_now();
-                self.moments
-                    .add(&moment, leader, (now - last, self.cpus), random);
+                self.snapshots
+                    .add(&snapshot, leader, (now - last, self.cpus), random);
                 last = now;
                 let cost = began.elapsed();
                 let interval = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
-                // A random moment: what repeats in the program must not beat with it.
+                // A random time: what repeats in the program must not beat with it.
                 let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
                 due = Instant::now() + interval.mul_f64(share);
             } else {
@@ -293,9 +293,9 @@ impl WaitSampler {
                     // Looked at late, the others are no longer as they were at the sample.
                     let late = now.saturating_sub(one.time) > MAX_DELAY_NS;
                     if let Some(thread) = self.indices.get(&one.tid).filter(|_| !late) {
-                        let leader = self.leader_of_sample(&moment, *thread, random);
-                        self.moments
-                            .add_cpu_sample(&moment, leader, *thread, one, random);
+                        let leader = self.leader_of_sample(&snapshot, *thread, random);
+                        self.snapshots
+                            .add_cpu_sample(&snapshot, leader, *thread, one, random);
                     }
                 }
                 // Random as well: samples come in a rhythm.
@@ -328,15 +328,15 @@ impl WaitSampler {
                     .to_owned(),
             );
         }
-        let (count, ready_ns) = (self.moments.count, self.moments.ready_ns);
-        let excess_ns = self.moments.excess_ns;
-        let (states, chains, pairs, cpu_moments) = self.moments.finish();
+        let (count, runnable_ns) = (self.snapshots.count, self.snapshots.runnable_ns);
+        let excess_ns = self.snapshots.excess_ns;
+        let (states, chains, pairs, cpu_snapshots) = self.snapshots.finish();
         let mut processes: Vec<WatchedProcess> = self.processes.into_values().collect();
         processes.sort_by_key(|process| process.pid);
         WaitRecording {
             began: self.began,
             ended,
-            moments: count,
+            snapshots: count,
             leader: self
                 .indices
                 .get(&self.leader)
@@ -348,8 +348,8 @@ impl WaitSampler {
             states,
             chains,
             pairs,
-            cpu_moments,
-            ready_ns,
+            cpu_snapshots,
+            runnable_ns,
             excess_ns,
             machine_busy: machine_busy().saturating_sub(self.busy_before),
             cpus: self.cpus,

@@ -31,7 +31,7 @@ pub struct BlockedCall {
 }
 
 impl BlockedCall {
-    /// Parses `/proc/TID/syscall` (proc(5)); `None` while the thread runs or is ready to, and where
+    /// Parses `/proc/TID/syscall` (proc(5)); `None` while the thread runs or is runnable, and where
     /// it has ended.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -10,7 +10,7 @@ use super::system_call::BlockedCall;
 pub struct SchedStat {
     /// Time on a CPU, ns.
     pub running: u64,
-    /// Time ready to run without a CPU, ns.
+    /// Time runnable without a CPU, ns.
     pub runnable: u64,
     /// How often it got a CPU.
     pub slices: u64,
@@ -60,7 +60,7 @@ impl ThreadFiles {
             .is_some_and(|file| file.read_at(&mut buffer, 0).is_ok())
     }
 
-    /// The call in which the thread is blocked; `None` while it runs, is ready, or has ended.
+    /// The call in which the thread is blocked; `None` while it runs, is runnable, or has ended.
     pub fn blocked(&self) -> Option<BlockedCall> {
         let mut buffer = [0; 256];
         BlockedCall::parse(text(self.syscall.as_ref()?, &mut buffer)?)

@@ -14,8 +14,8 @@ pub struct WaitRecording {
     pub began: u64,
     /// Its end.
     pub ended: u64,
-    /// Moments at which all threads were looked at.
-    pub moments: u64,
+    /// Snapshots at which all threads were looked at.
+    pub snapshots: u64,
     /// The first thread of the command, whose end is the end of the whole; `None` where a running
     /// process was attached to: then chains begin at any thread that is at work.
     pub leader: Option<ThreadIndex>,
@@ -31,11 +31,11 @@ pub struct WaitRecording {
     pub chains: Vec<Chain>,
     /// By waiting state and state of the thread that was waited for.
     pub pairs: Vec<Pair>,
-    /// Moments of samples on a CPU.
-    pub cpu_moments: Vec<CpuMoment>,
-    /// Sum over moments of threads on a CPU or ready, × ns.
-    pub ready_ns: f64,
-    /// Sum over moments of threads that were ready beyond the number of CPUs, × ns.
+    /// Snapshots of samples on a CPU.
+    pub cpu_snapshots: Vec<CpuSnapshot>,
+    /// Sum over snapshots of threads on a CPU or runnable, × ns.
+    pub runnable_ns: f64,
+    /// Sum over snapshots of threads that were runnable beyond the number of CPUs, × ns.
     pub excess_ns: f64,
     /// CPU time of all programs of the machine meanwhile, ns.
     pub machine_busy: u64,
@@ -96,15 +96,15 @@ pub struct WatchedProcess {
 pub struct SeenState {
     /// The thread.
     pub thread: ThreadIndex,
-    /// Where it waits; `None` on a CPU or ready for one.
+    /// Where it waits; `None` on a CPU or runnable.
     pub wait: Option<SeenWait>,
     /// Time in it, ns.
     pub ns: f64,
-    /// Moments at which it was seen.
-    pub moments: u64,
+    /// Snapshots at which it was seen.
+    pub snapshots: u64,
     /// How often it was seen to begin.
     pub entries: u64,
-    /// Entries that were still there at the next moment.
+    /// Entries that were still there at the next snapshot.
     pub long_entries: u64,
 }
 
@@ -144,9 +144,9 @@ pub struct Chain {
     pub states: Vec<StateIndex>,
     /// Wall time, ns.
     pub ns: f64,
-    /// Moments.
-    pub moments: u64,
-    /// The part of it in which no thread was on a CPU or ready, ns.
+    /// Snapshots.
+    pub snapshots: u64,
+    /// The part of it in which no thread was on a CPU or runnable, ns.
     pub idle_ns: f64,
     /// The part in which exactly one was, ns.
     pub alone_ns: f64,
@@ -163,13 +163,13 @@ pub struct Pair {
     pub holder: StateIndex,
     /// Time, ns.
     pub ns: f64,
-    /// Moments.
-    pub moments: u64,
+    /// Snapshots.
+    pub snapshots: u64,
 }
 
 /// A sample of a thread on a CPU, with who waited for it.
 #[derive(Clone, Debug)]
-pub struct CpuMoment {
+pub struct CpuSnapshot {
     /// Thread id of the sample.
     pub tid: i32,
     /// Its time.
@@ -180,6 +180,6 @@ pub struct CpuMoment {
     pub chain: Option<u32>,
     /// Waiting states that waited for this thread.
     pub waiters: Vec<StateIndex>,
-    /// Whether no other thread was on a CPU or ready.
+    /// Whether no other thread was on a CPU or runnable.
     pub alone: bool,
 }

@@ -1,8 +1,8 @@
-//! Which threads could end each wait of a moment.
+//! Which threads could end each wait of a snapshot.
 
 use std::collections::HashMap;
 
-use super::moments::ThreadNow;
+use super::snapshots::ThreadNow;
 use super::wait_recording::ThreadIndex;
 use super::waited_for::{Enders, Named, WaitedFor};
 use genba_model::WaitReason;
@@ -10,7 +10,7 @@ use genba_model::WaitReason;
 /// Threads among which one of unknown identity is looked for.
 const MAX_CANDIDATES: usize = 8;
 
-/// A thread at a moment, as far as it matters here.
+/// A thread in a snapshot, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// The thread.
@@ -19,7 +19,7 @@ pub struct Candidate<'a> {
     pub pid: i32,
     /// Whether it is the first of its process.
     pub first: bool,
-    /// What it waits for; `None` on a CPU or ready.
+    /// What it waits for; `None` on a CPU or runnable.
     pub waits: Option<&'a WaitedFor>,
 }
 
@@ -31,9 +31,9 @@ struct OfProcess<'a> {
     elsewhere: Vec<(ThreadIndex, &'a Named)>,
 }
 
-/// Fills in `waits_for` of each thread of a moment. `moment` and `threads` are in the same order.
+/// Fills in `waits_for` of each thread of a snapshot. `snapshot` and `threads` are in the same order.
 pub fn fill_in(
-    moment: &mut [ThreadNow],
+    snapshot: &mut [ThreadNow],
     threads: &[Candidate<'_>],
     index_of: &dyn Fn(i32) -> Option<ThreadIndex>,
     parent_of: &dyn Fn(i32) -> i32,
@@ -56,7 +56,7 @@ pub fn fill_in(
             }
         }
     }
-    for (one, thread) in moment.iter_mut().zip(threads) {
+    for (one, thread) in snapshot.iter_mut().zip(threads) {
         let Some(found) = thread.waits else {
             continue;
         };
@@ -120,7 +120,7 @@ mod tests {
                 waits: waits.as_ref(),
             })
             .collect();
-        let mut moment: Vec<ThreadNow> = candidates
+        let mut snapshot: Vec<ThreadNow> = candidates
             .iter()
             .map(|one| ThreadNow {
                 thread: one.index,
@@ -133,12 +133,12 @@ mod tests {
             .collect();
         // Process 1 has started all others.
         fill_in(
-            &mut moment,
+            &mut snapshot,
             &candidates,
             &|tid| u32::try_from(tid).ok(),
             &|pid| i32::from(pid != 1),
         );
-        moment.into_iter().map(|one| one.waits_for).collect()
+        snapshot.into_iter().map(|one| one.waits_for).collect()
     }
 
     #[test]

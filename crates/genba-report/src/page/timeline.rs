@@ -218,8 +218,8 @@ fn legend(out: &mut String, present: &[usize]) {
              fill=\"url(#k-{class})\"/></svg> {}</span>",
             pattern(class),
             match reason {
-                // Moments do not tell them apart, unless they have a state of their own.
-                WaitReason::Running if !ready => "on a CPU, or ready for one",
+                // Snapshots do not tell them apart, unless they have a state of their own.
+                WaitReason::Running if !ready => "on a CPU, or runnable",
                 _ => wording::reason(reason),
             }
         );

@@ -64,7 +64,7 @@ fn division(out: &mut String, all: &Waits) {
         "<p class=\"lead\"><b>{}</b>.</p>",
         escape_lt(&wording::division(all))
     );
-    if all.moments == 0 {
+    if all.snapshots == 0 {
         return;
     }
     let cpu = all.on_cpu.value.clamp(0.0, 1.0);
@@ -73,7 +73,7 @@ fn division(out: &mut String, all: &Waits) {
         out,
         "<div class=\"divide whole\">{}{}{}</div>",
         part("run", cpu),
-        part("ready", ready),
+        part("runnable", ready),
         part("blocked", 1.0 - cpu - ready)
     );
 }
@@ -88,7 +88,7 @@ fn part(class: &str, share: f64) -> String {
 }
 
 fn causes(out: &mut String, all: &Waits) {
-    if all.moments == 0 {
+    if all.snapshots == 0 {
         return;
     }
     out.push_str("<h2>Why it waits</h2>\n");
@@ -260,7 +260,7 @@ fn threads(out: &mut String, all: &Waits) {
     }
     out.push_str("<h2>Threads</h2>\n");
     let heads = "<th class=\"l\">name</th><th>pid</th><th>tid</th><th>wall</th><th class=\"l\"></th>\
-                 <th><i class=\"key run\"></i> running</th><th><i class=\"key ready\"></i> ready</th>\
+                 <th><i class=\"key run\"></i> running</th><th><i class=\"key ready\"></i> runnable</th>\
                  <th><i class=\"key blocked\"></i> blocked</th><th><i class=\"key none\"></i> unknown</th>\
                  <th>switches</th>";
     table(out, heads, &all.threads, "thread", |out, one| {
@@ -297,7 +297,7 @@ fn bar(one: &ThreadTime) -> String {
     let mut text = String::from("<span class=\"divide\">");
     for (class, seconds) in [
         ("run", one.running),
-        ("ready", one.runnable),
+        ("runnable", one.runnable),
         ("blocked", one.blocked),
         ("none", one.unknown),
     ] {

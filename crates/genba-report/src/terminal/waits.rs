@@ -108,7 +108,7 @@ fn more(out: &mut String, number: usize, noun: &str, screen: Screen) {
 }
 
 fn causes(out: &mut String, all: &Waits, screen: Screen) {
-    if all.moments == 0 {
+    if all.snapshots == 0 {
         return;
     }
     head(out, "WHY", "", screen);
@@ -238,7 +238,7 @@ fn threads(out: &mut String, all: &Waits, screen: Screen) {
     if all.threads.is_empty() {
         return;
     }
-    let explanation = "█ running  ▒ ready without a CPU  ░ blocked  ? unknown";
+    let explanation = "█ running  ▒ runnable without a CPU  ░ blocked  ? unknown";
     head(out, "THREADS", explanation, screen);
     let mut table = Table::new(vec![
         Column::flexible("name", 10),
@@ -246,7 +246,7 @@ fn threads(out: &mut String, all: &Waits, screen: Screen) {
         Column::right("wall"),
         Column::left(""),
         Column::right("running"),
-        Column::right("ready"),
+        Column::right("runnable"),
         Column::right("blocked"),
         Column::right("unknown"),
         Column::right("switches"),
@@ -345,9 +345,9 @@ mod tests {
     }
 
     #[test]
-    fn run_without_moments_shows_no_shares() {
+    fn run_without_snapshots_shows_no_shares() {
         let mut all = fixture::waits();
-        all.moments = 0;
+        all.snapshots = 0;
         all.findings.clear();
         all.waits.clear();
         all.critical_path.clear();

@@ -94,7 +94,7 @@ pub fn waits() -> Waits {
     let lock = Wait {
         reason: WaitReason::Lock,
         seconds: 7.93,
-        moments: 7_930,
+        snapshots: 7_930,
         count: 41_002,
         threads: 4,
         waiter: enqueue.clone(),
@@ -112,7 +112,7 @@ pub fn waits() -> Waits {
     let join = Wait {
         reason: WaitReason::Join,
         seconds: 3.19,
-        moments: 3_190,
+        snapshots: 3_190,
         count: 4,
         threads: 1,
         waiter: place("main", "src/main.c", 41),
@@ -140,7 +140,7 @@ pub fn waits() -> Waits {
         ],
         pid: None,
         wall_seconds: 3.21,
-        moments: 3_210,
+        snapshots: 3_210,
         on_cpu: around(0.12, 0.02),
         sources: vec![
             "perf: context switches with user stacks".to_owned(),
@@ -185,12 +185,12 @@ pub fn waits() -> Waits {
                 holder: Some(flush.clone()),
                 object: Some("queue.lock".to_owned()),
                 figures: WaitFigures {
-                    moments: 7_930,
+                    snapshots: 7_930,
                     seconds: 7.93,
                     waits: 41_002,
                     threads: 4,
                     holder_on_cpu: 0.07,
-                    ready_threads: 1.3,
+                    runnable_threads: 1.3,
                     cpus: 2,
                     bytes_per_call: None,
                     calls: None,
@@ -208,12 +208,12 @@ pub fn waits() -> Waits {
                 holder: None,
                 object: Some("/srv/journal".to_owned()),
                 figures: WaitFigures {
-                    moments: 1_090,
+                    snapshots: 1_090,
                     seconds: 1.09,
                     waits: 2_010,
                     threads: 4,
                     holder_on_cpu: 0.0,
-                    ready_threads: 1.3,
+                    runnable_threads: 1.3,
                     cpus: 2,
                     bytes_per_call: Some(212.0),
                     calls: Some(2_010),
@@ -263,7 +263,7 @@ pub fn hostile_waits() -> Waits {
         one.holder = Some(one.waiter.clone());
         one.object = Some(attack(i + 3));
         one.figures.seconds = f64::INFINITY;
-        one.figures.ready_threads = f64::NAN;
+        one.figures.runnable_threads = f64::NAN;
     }
     all
 }

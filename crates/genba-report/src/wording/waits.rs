@@ -8,11 +8,11 @@ use genba_units::format;
 
 use super::profile::file_line;
 
-/// Returns what a thread does at a moment, in a few words.
+/// Returns what a thread does in a snapshot, in a few words.
 pub(crate) fn reason(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::Running => "on a CPU",
-        WaitReason::RunQueue => "ready, waiting for a CPU",
+        WaitReason::RunQueue => "runnable, waiting for a CPU",
         WaitReason::Lock => "waiting for a lock",
         WaitReason::Condition => "waiting for a condition",
         WaitReason::Join => "waiting for a thread's end",
@@ -56,7 +56,7 @@ pub(crate) fn title(cause: WaitCause) -> &'static str {
         WaitCause::LockContention => "threads wait for a lock while its holder computes",
         WaitCause::LockHeldOverIo => "threads wait for a lock while its holder waits, too",
         WaitCause::SerialSection => "threads wait while one works",
-        WaitCause::Oversubscription => "more threads are ready than there are CPUs",
+        WaitCause::Oversubscription => "more threads are runnable than there are CPUs",
         WaitCause::Imbalance => "threads wait for the slowest of them",
         WaitCause::SynchronousWrite => "each record is forced to the disk by itself",
         WaitCause::SmallIo => "many small reads or writes",
@@ -83,7 +83,7 @@ pub(crate) fn division(all: &Waits) -> String {
     /// Share of the wall time from which on waiting for a CPU is told apart.
     const MUCH: f64 = 0.05;
     let wall = format::seconds(all.wall_seconds);
-    if all.moments == 0 {
+    if all.snapshots == 0 {
         return format!("wall {wall}: too short to see where it went");
     }
     let part = |share: f64| match share.clamp(0.0, 1.0) {
@@ -111,19 +111,19 @@ pub(crate) fn division(all: &Waits) -> String {
     )
 }
 
-/// Returns the share of the wall time in which the end of the chain of waits was ready, without a CPU.
+/// Returns the share of the wall time in which the end of the chain of waits was runnable, without a CPU.
 pub(crate) fn without_cpu(all: &Waits) -> f64 {
     let steps = all.critical_path.iter();
     let ready = steps.filter(|step| step.state == WaitReason::RunQueue);
     ready.map(|step| step.share.value).sum()
 }
 
-/// Returns what the figures rest on: moments, threads, and the share of unknown time.
+/// Returns what the figures rest on: snapshots, threads, and the share of unknown time.
 pub(crate) fn basis(all: &Waits) -> String {
     let threads = all.threads.len() as u64 + all.more_threads;
     let mut text = format!(
         "{} of {}",
-        format::plural(all.moments, "moment"),
+        format::plural(all.snapshots, "snapshot"),
         format::plural(threads, "thread"),
     );
     let sum = |of: fn(&ThreadTime) -> f64| all.threads.iter().map(of).sum::<f64>();
@@ -202,15 +202,15 @@ pub(crate) fn through(step: &PathStep) -> String {
 pub(crate) fn evidence(one: &WaitFinding) -> String {
     let f = &one.figures;
     let seconds = format::seconds(f.seconds);
-    let seen = match f.moments {
+    let seen = match f.snapshots {
         0 => String::new(),
-        moments => format!(" (seen at {})", format::plural(moments, "moment")),
+        snapshots => format!(" (seen in {})", format::plural(snapshots, "snapshot")),
     };
     let part = |share: f64| format::short_percent(share.clamp(0.0, 1.0));
     let ready = || {
         format!(
-            "on average {:.1} threads ready for {}",
-            f.ready_threads,
+            "on average {:.1} threads runnable for {}",
+            f.runnable_threads,
             format::plural(u64::from(f.cpus), "CPU")
         )
     };
@@ -243,7 +243,7 @@ pub(crate) fn evidence(one: &WaitFinding) -> String {
         WaitCause::Oversubscription => {
             let threads = format::plural(f.threads, "thread");
             parts.push(format!(
-                "{threads} that work were ready without a CPU for {seconds} together"
+                "{threads} that work were runnable without a CPU for {seconds} together"
             ));
             parts.push(ready());
             if f.waits > 0 {
@@ -280,7 +280,7 @@ pub(crate) fn evidence(one: &WaitFinding) -> String {
     parts.join("; ")
 }
 
-/// `3 threads waited about 5,200 times, 1.20 s together, 230 µs each (seen at 1,204 moments)`.
+/// `3 threads waited about 5,200 times, 1.20 s together, 230 µs each (seen in 1,204 snapshots)`.
 fn waited(f: &WaitFigures, verb: &str, what: &str) -> String {
     let mut text = format!("{} {verb}", format::plural(f.threads, "thread"));
     if f.waits > 0 {
@@ -294,8 +294,8 @@ fn waited(f: &WaitFigures, verb: &str, what: &str) -> String {
         let each = format::seconds(f.seconds / f.waits as f64);
         text.push_str(&format!(", {each} each"));
     }
-    let moments = format::plural(f.moments, "moment");
-    text.push_str(&format!(" (seen at {moments})"));
+    let snapshots = format::plural(f.snapshots, "snapshot");
+    text.push_str(&format!(" (seen in {snapshots})"));
     text
 }
 
@@ -422,7 +422,7 @@ mod tests {
             division(&all),
             "wall 3.21 s: on a CPU 12 % (10–14), waiting 88 % (17 % for a CPU)"
         );
-        all.moments = 0;
+        all.snapshots = 0;
         assert_eq!(
             division(&all),
             "wall 3.21 s: too short to see where it went"

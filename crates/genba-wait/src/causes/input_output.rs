@@ -53,7 +53,7 @@ struct Group {
     idle: f64,
     alone: f64,
     ns: f64,
-    moments: u64,
+    snapshots: u64,
     waits: f64,
     threads: HashSet<u32>,
     objects: BTreeMap<String, f64>,
@@ -66,7 +66,7 @@ struct Group {
 impl Group {
     fn figures(&self) -> WaitFigures {
         WaitFigures {
-            moments: self.moments,
+            snapshots: self.snapshots,
             seconds: self.ns / 1e9,
             waits: self.waits.round() as u64,
             threads: self.threads.len() as u64,
@@ -103,7 +103,7 @@ fn groups(
         }
         let group = groups.entry(state.place.clone()).or_default();
         group.ns += seen.ns;
-        group.moments += seen.moments;
+        group.snapshots += seen.snapshots;
         group.waits += counts[index as usize];
         group.threads.insert(seen.thread);
         if let Some(object) = &state.object {
@@ -391,7 +391,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
         holder: None,
         object: waits.as_ref().and_then(|(_, group)| group.object()),
         figures: WaitFigures {
-            moments: samples + waits.as_ref().map_or(0, |(_, group)| group.moments),
+            snapshots: samples + waits.as_ref().map_or(0, |(_, group)| group.snapshots),
             seconds: (on_cpu.0 + waited) / 1e9,
             bytes_per_call: Some(size),
             calls: Some(calls as u64),

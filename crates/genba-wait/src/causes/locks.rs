@@ -15,7 +15,7 @@ struct Lock {
     computing: f64,
     waiting: f64,
     ns: f64,
-    moments: u64,
+    snapshots: u64,
     waits: f64,
     threads: HashSet<u32>,
     waiters: BTreeMap<WaitPlace, f64>,
@@ -35,7 +35,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         }
         let lock = locks.entry(state.object.clone()).or_default();
         lock.ns += seen.ns;
-        lock.moments += seen.moments;
+        lock.snapshots += seen.snapshots;
         lock.waits += counts[index as usize];
         lock.threads.insert(seen.thread);
         *lock.waiters.entry(state.place.clone()).or_default() += seen.ns;
@@ -85,7 +85,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         };
         let on_path = lock.computing + lock.waiting;
         let figures = WaitFigures {
-            moments: lock.moments,
+            snapshots: lock.snapshots,
             seconds: lock.ns / 1e9,
             waits: lock.waits.round() as u64,
             threads: lock.threads.len() as u64,

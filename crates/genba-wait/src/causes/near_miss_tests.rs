@@ -1,8 +1,9 @@
-//! Made-up recordings: each cause where it is, and near misses.
+//! Synthetic recordings: each cause where it is, and near misses.
 
 use genba_model::{WaitCause, WaitFinding, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{
-    Chain, CpuMoment, SeenState, SeenWait, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
+    Chain, CpuSnapshot, SeenState, SeenWait, WaitObject, WaitRecording, WatchedProcess,
+    WatchedThread,
 };
 
 use super::findings;
@@ -40,7 +41,7 @@ impl Made {
         Self {
             recording: WaitRecording {
                 ended: SECOND,
-                moments: 500,
+                snapshots: 500,
                 cpus: 2,
                 leader: Some(0),
                 cpu_sampled: true,
@@ -69,7 +70,7 @@ impl Made {
     /// A state: on a CPU, or a wait in these functions, inside out, the last one the user's.
     fn state(&mut self, thread: u32, wait: Option<(WaitReason, i64, &[&str])>, share: f64) -> u32 {
         let index = self.recording.states.len() as u32;
-        let moments = (share * 500.0) as u64;
+        let snapshots = (share * 500.0) as u64;
         let sample = (1 + thread as i32, 1000 + u64::from(index));
         let wait = wait.map(|(reason, call, functions)| {
             let frames = functions.iter().enumerate();
@@ -87,20 +88,20 @@ impl Made {
             thread,
             wait,
             ns: share * SECOND as f64,
-            moments,
-            entries: moments.min(self.recording.threads[thread as usize].slices),
+            snapshots,
+            entries: snapshots.min(self.recording.threads[thread as usize].slices),
             long_entries: 0,
         });
         index
     }
 
-    /// Wall time along these states, of which so much was idle and so much with one ready thread.
+    /// Wall time along these states, of which so much was idle and so much with one runnable thread.
     fn chain(&mut self, states: &[u32], share: f64, idle: f64, alone: f64) -> u32 {
         let ns = |share: f64| share * SECOND as f64;
         self.recording.chains.push(Chain {
             states: states.to_vec(),
             ns: ns(share),
-            moments: (share * 500.0) as u64,
+            snapshots: (share * 500.0) as u64,
             idle_ns: ns(idle),
             alone_ns: ns(alone),
             awaited_ns: ns(alone),
@@ -115,7 +116,7 @@ impl Made {
             let tid = 1 + thread as i32;
             self.stacks
                 .push(((tid, time), vec![frame(function, true), outermost(thread)]));
-            self.recording.cpu_moments.push(CpuMoment {
+            self.recording.cpu_snapshots.push(CpuSnapshot {
                 tid,
                 time,
                 chain: Some(chain),
@@ -129,8 +130,8 @@ impl Made {
     fn findings(mut self) -> Vec<WaitFinding> {
         let threads = &self.recording.threads;
         let running: u64 = threads.iter().map(|thread| thread.running).sum();
-        self.recording.ready_ns = running as f64;
-        let stacks = Stacks::made_up(self.stacks.into_iter().collect());
+        self.recording.runnable_ns = running as f64;
+        let stacks = Stacks::synthetic(self.stacks.into_iter().collect());
         findings(&View::new(
             &self.recording,
             &stacks,

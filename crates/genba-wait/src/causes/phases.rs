@@ -26,7 +26,7 @@ struct Alone {
     waits: f64,
     saved: f64,
     places: Places,
-    moments: u64,
+    snapshots: u64,
     threads: HashSet<u32>,
 }
 
@@ -64,7 +64,7 @@ fn alone(view: &View<'_>) -> Vec<Found> {
             };
             sum.waits += ns;
             sum.saved += ns * (1.0 - 1.0 / able.min(cpus));
-            sum.moments += (chain.moments as f64 * share).round() as u64;
+            sum.snapshots += (chain.snapshots as f64 * share).round() as u64;
             sum.threads.insert(thread);
             *sum.places.entry(place.clone()).or_default() += samples;
         }
@@ -84,7 +84,7 @@ fn alone(view: &View<'_>) -> Vec<Found> {
             holder,
             object: None,
             figures: WaitFigures {
-                moments: sum.moments,
+                snapshots: sum.snapshots,
                 seconds: sum.waits / 1e9,
                 threads: sum.threads.len() as u64,
                 holder_on_cpu: 1.0,
@@ -175,7 +175,7 @@ fn children(view: &View<'_>) -> Option<Found> {
         .collect();
     let mut waits = 0.0;
     let (mut alone, mut idle) = (0.0, 0.0);
-    let mut moments = 0;
+    let mut snapshots = 0;
     let mut waiters: BTreeMap<WaitPlace, f64> = BTreeMap::new();
     let mut places = Places::new();
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
@@ -197,7 +197,7 @@ fn children(view: &View<'_>) -> Option<Found> {
         waits += chain.ns;
         alone += chain.alone_ns;
         idle += chain.idle_ns;
-        moments += chain.moments;
+        snapshots += chain.snapshots;
         let state = &view.states[*waiting as usize];
         *waiters.entry(state.place.clone()).or_default() += chain.ns;
         let last = chain.states[chain.states.len() - 1];
@@ -243,7 +243,7 @@ fn children(view: &View<'_>) -> Option<Found> {
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(name, _)| name),
         figures: WaitFigures {
-            moments,
+            snapshots,
             seconds: waits / 1e9,
             waits: count as u64,
             ..WaitFigures::default()
@@ -275,7 +275,7 @@ fn oversubscription(view: &View<'_>) -> Option<Found> {
     const MANY: f64 = 1.5;
     let recording = view.recording;
     let cpus = f64::from(recording.cpus.max(1));
-    if view.ready_threads() < MANY * cpus || workers(view).len() as f64 <= cpus {
+    if view.runnable_threads() < MANY * cpus || workers(view).len() as f64 <= cpus {
         return None;
     }
     let runnable: f64 = recording
@@ -305,7 +305,7 @@ fn oversubscription(view: &View<'_>) -> Option<Found> {
         holder: None,
         object: None,
         figures: WaitFigures {
-            moments: recording.moments,
+            snapshots: recording.snapshots,
             seconds: runnable / 1e9,
             waits: switches as u64,
             threads: workers(view).len() as u64,
@@ -321,7 +321,7 @@ fn quota(view: &View<'_>) -> Option<Found> {
         return None;
     }
     // The account adds up over CPUs.
-    let waits = (throttled / view.ready_threads().max(1.0)).min(view.own_wall());
+    let waits = (throttled / view.runnable_threads().max(1.0)).min(view.own_wall());
     Some(Found {
         cause: WaitCause::CpuQuota,
         waits_ns: waits,

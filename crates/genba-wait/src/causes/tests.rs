@@ -3,15 +3,15 @@
 use genba_model::{WaitCause, WaitReason};
 
 use super::findings;
-use crate::made_up::MadeUp;
+use crate::synthetic::SyntheticRecording;
 
-fn causes(made: &MadeUp) -> Vec<WaitCause> {
+fn causes(made: &SyntheticRecording) -> Vec<WaitCause> {
     made.view(|view| findings(view).iter().map(|found| found.cause).collect())
 }
 
 /// Main joins a worker, which waits for a lock that another one holds.
-fn lock(behind: WaitReason) -> MadeUp {
-    let mut made = MadeUp::new(3, 1000.0);
+fn lock(behind: WaitReason) -> SyntheticRecording {
+    let mut made = SyntheticRecording::new(3, 1000.0);
     let joins = made.waits(0, WaitReason::Join, &["main"], (1000.0, 1));
     let wants = made.waits(1, WaitReason::Lock, &["add"], (800.0, 400));
     let works = made.runs(1, 200.0);
@@ -60,7 +60,7 @@ fn a_lock_held_over_io() {
 /// Waiting for a lock off the critical path costs nothing.
 #[test]
 fn a_lock_that_nobody_waits_for_in_the_end() {
-    let mut made = MadeUp::new(3, 1000.0);
+    let mut made = SyntheticRecording::new(3, 1000.0);
     let works = made.runs(0, 1000.0);
     made.waits(1, WaitReason::Lock, &["add"], (900.0, 400));
     made.runs(2, 900.0);
@@ -70,7 +70,7 @@ fn a_lock_that_nobody_waits_for_in_the_end() {
 
 #[test]
 fn the_gil_is_a_lock_with_a_name() {
-    let mut made = MadeUp::new(3, 1000.0);
+    let mut made = SyntheticRecording::new(3, 1000.0);
     let joins = made.waits(0, WaitReason::Condition, &["join"], (1000.0, 1));
     let names = ["pthread_cond_timedwait", "take_gil", "count"];
     let wants = made.waits(1, WaitReason::Condition, &names, (1000.0, 200));
@@ -81,8 +81,8 @@ fn the_gil_is_a_lock_with_a_name() {
     assert_eq!(found[0].object.as_deref(), Some("GIL"));
 }
 
-fn one_thread(reason: WaitReason, waits: u64) -> MadeUp {
-    let mut made = MadeUp::new(1, 1000.0);
+fn one_thread(reason: WaitReason, waits: u64) -> SyntheticRecording {
+    let mut made = SyntheticRecording::new(1, 1000.0);
     let state = made.waits(0, reason, &["step"], (900.0, waits));
     let works = made.runs(0, 10.0);
     made.chain(&[state], 900.0, 900.0, 0.0);
@@ -117,8 +117,8 @@ fn sleeps_between_looks() {
 }
 
 /// Two threads of which one waits for the other, `waits` times in 600 ms.
-fn turns(reason: WaitReason, waits: u64) -> MadeUp {
-    let mut made = MadeUp::new(2, 1000.0);
+fn turns(reason: WaitReason, waits: u64) -> SyntheticRecording {
+    let mut made = SyntheticRecording::new(2, 1000.0);
     let asks = made.waits(0, reason, &["ask"], (600.0, waits));
     let works = made.runs(0, 400.0);
     let idles = made.waits(1, reason, &["serve"], (400.0, waits));
@@ -144,7 +144,7 @@ fn turns_of_two() {
 
 #[test]
 fn a_quota_that_stops_threads() {
-    let mut made = MadeUp::new(1, 1000.0);
+    let mut made = SyntheticRecording::new(1, 1000.0);
     let works = made.runs(0, 500.0);
     made.chain(&[works], 1000.0, 0.0, 0.0);
     assert_eq!(causes(&made), []);

@@ -4,9 +4,9 @@ use super::*;
 use crate::wait_sampler::system_call::BlockedCall;
 
 impl WaitSampler {
-    /// Looks at all threads. `timed` moments also account for the time since the last one.
+    /// Looks at all threads. `timed` snapshots also account for the time since the last one.
     pub(super) fn look(&mut self, last: u64, now: u64, timed: bool) -> io::Result<Vec<ThreadNow>> {
-        let mut moment = Vec::with_capacity(self.live.len());
+        let mut snapshot = Vec::with_capacity(self.live.len());
         let mut ended = Vec::new();
         for at in 0..self.live.len() {
             let live = &self.live[at];
@@ -36,7 +36,7 @@ impl WaitSampler {
                 );
                 live.account = account;
             }
-            moment.push(ThreadNow {
+            snapshot.push(ThreadNow {
                 thread: live.index,
                 state: live.state,
                 waits: live.waits.is_some(),
@@ -53,8 +53,8 @@ impl WaitSampler {
         for tid in ended {
             self.ended(tid, monotonic_ns());
         }
-        self.who_ends_waits(&mut moment);
-        Ok(moment)
+        self.who_ends_waits(&mut snapshot);
+        Ok(snapshot)
     }
 
     /// Finds out what a thread does that may have done something else since the last look.
@@ -66,7 +66,7 @@ impl WaitSampler {
         let Some(call) = blocked else {
             let live = &mut self.live[at];
             live.waits = None;
-            live.state = self.moments.intern(index, None);
+            live.state = self.snapshots.intern(index, None);
             return Ok(());
         };
         let threads = &self.threads;
@@ -125,7 +125,7 @@ impl WaitSampler {
                 .get(tid)
                 .map_or(WaitObject::Nothing, |index| WaitObject::Thread(*index)),
         };
-        let state = self.moments.intern(
+        let state = self.snapshots.intern(
             index,
             Some(SeenWait {
                 reason: found.reason,
@@ -141,10 +141,10 @@ impl WaitSampler {
     }
 
     /// For each waiting thread those that could end its wait.
-    pub(super) fn who_ends_waits(&self, moment: &mut [ThreadNow]) {
+    pub(super) fn who_ends_waits(&self, snapshot: &mut [ThreadNow]) {
         let live: HashMap<ThreadIndex, &Live> =
             self.live.iter().map(|live| (live.index, live)).collect();
-        let threads: Vec<Candidate<'_>> = moment
+        let threads: Vec<Candidate<'_>> = snapshot
             .iter()
             .map(|one| {
                 let live = live.get(&one.thread);
@@ -157,7 +157,7 @@ impl WaitSampler {
             })
             .collect();
         wakers::fill_in(
-            moment,
+            snapshot,
             &threads,
             &|tid| self.indices.get(&tid).copied(),
             &|pid| self.processes.get(&pid).map_or(0, |process| process.parent),

@@ -36,7 +36,7 @@ impl WaitSampler {
             return;
         };
         self.readable |= files.is_readable();
-        let state = self.moments.intern(index, None);
+        let state = self.snapshots.intern(index, None);
         if !self.peers.processes.contains(&pid) {
             self.peers.processes.push(pid);
         }

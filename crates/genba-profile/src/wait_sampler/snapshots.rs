@@ -1,16 +1,17 @@
-//! Adds up moments: which thread is in which state, and whom it waits for. Pure.
+//! Adds up snapshots: which thread is in which state, and whom it waits for. Pure.
 
 use std::collections::HashMap;
 
 use super::sampler::CpuSample;
 use super::wait_recording::{
-    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WaitObject, WatchedThread,
+    Chain, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WaitObject,
+    WatchedThread,
 };
 
 /// Most distinct chains and pairs; later ones are not kept.
 const MAX_DISTINCT: usize = 200_000;
-/// Most moments of samples on a CPU that are kept.
-const MAX_CPU_MOMENTS: usize = 500_000;
+/// Most snapshots of samples on a CPU that are stored.
+const MAX_CPU_SNAPSHOTS: usize = 500_000;
 /// Most waiting threads that are kept with each of them.
 const MAX_WAITERS: usize = 100;
 /// Most distinct states; later ones are kept without place and object.
@@ -20,7 +21,7 @@ const MAX_SPANS: usize = 4_000;
 /// Longest chain of threads that wait for one another.
 const MAX_CHAIN: usize = 16;
 
-/// A thread at a moment.
+/// A thread in a snapshot.
 #[derive(Clone, Debug)]
 pub struct ThreadNow {
     /// The thread.
@@ -39,7 +40,7 @@ pub struct ThreadNow {
 
 /// The sums so far.
 #[derive(Debug, Default)]
-pub struct Moments {
+pub struct Snapshots {
     /// Distinct states.
     pub states: Vec<SeenState>,
     state_ids: HashMap<(ThreadIndex, Option<SeenWait>), StateIndex>,
@@ -47,16 +48,16 @@ pub struct Moments {
     chain_sums: Vec<Chain>,
     pairs: HashMap<(StateIndex, StateIndex), (f64, u64)>,
     /// Kept samples on a CPU.
-    pub cpu_moments: Vec<CpuMoment>,
-    /// Moments.
+    pub cpu_snapshots: Vec<CpuSnapshot>,
+    /// Snapshots.
     pub count: u64,
-    /// Sum of ready threads × ns.
-    pub ready_ns: f64,
+    /// Sum of runnable threads × ns.
+    pub runnable_ns: f64,
     /// The same of those beyond the number of CPUs.
     pub excess_ns: f64,
 }
 
-impl Moments {
+impl Snapshots {
     /// The index of a state.
     pub fn intern(&mut self, thread: ThreadIndex, wait: Option<SeenWait>) -> StateIndex {
         let wait = match wait {
@@ -76,7 +77,7 @@ impl Moments {
                     thread: *thread,
                     wait: wait.clone(),
                     ns: 0.0,
-                    moments: 0,
+                    snapshots: 0,
                     entries: 0,
                     long_entries: 0,
                 });
@@ -84,7 +85,7 @@ impl Moments {
             })
     }
 
-    /// Adds a moment that stands for so many ns of wall time on so many CPUs. `random` decides between several threads
+    /// Adds a snapshot that stands for so many ns of wall time on so many CPUs. `random` decides between several threads
     /// that may end a wait.
     pub fn add(
         &mut self,
@@ -101,14 +102,14 @@ impl Moments {
         for one in now {
             let state = &mut self.states[one.state as usize];
             state.ns += time;
-            state.moments += 1;
+            state.snapshots += 1;
             if one.new {
                 state.entries += 1;
             } else if state.long_entries < state.entries {
                 state.long_entries += 1;
             }
             if !one.waits {
-                self.ready_ns += time;
+                self.runnable_ns += time;
                 continue;
             }
             let Some(next) = self.next_of(one, &by_thread, now, None, random) else {
@@ -124,7 +125,7 @@ impl Moments {
         if let Some((chain, _)) = self.chain(now, &by_thread, leader, None, random) {
             let sum = &mut self.chain_sums[chain as usize];
             sum.ns += time;
-            sum.moments += 1;
+            sum.snapshots += 1;
             match ready {
                 0 => sum.idle_ns += time,
                 1 => {
@@ -138,7 +139,7 @@ impl Moments {
         }
     }
 
-    /// Adds the moment of a sample of `thread` on a CPU; it stands for no time.
+    /// Adds the snapshot of a sample of `thread` on a CPU; it stands for no time.
     pub fn add_cpu_sample(
         &mut self,
         now: &[ThreadNow],
@@ -147,7 +148,7 @@ impl Moments {
         sample: CpuSample,
         random: u64,
     ) {
-        if self.cpu_moments.len() >= MAX_CPU_MOMENTS {
+        if self.cpu_snapshots.len() >= MAX_CPU_SNAPSHOTS {
             return;
         }
         let by_thread = by_thread(now);
@@ -161,7 +162,7 @@ impl Moments {
             .chain(now, &by_thread, leader, Some(thread), random)
             .filter(|(_, end)| *end == thread)
             .map(|(chain, _)| chain);
-        self.cpu_moments.push(CpuMoment {
+        self.cpu_snapshots.push(CpuSnapshot {
             tid: sample.tid,
             time: sample.time,
             weight: sample.weight,
@@ -224,7 +225,7 @@ impl Moments {
             sums.push(Chain {
                 states: states.clone(),
                 ns: 0.0,
-                moments: 0,
+                snapshots: 0,
                 idle_ns: 0.0,
                 alone_ns: 0.0,
                 awaited_ns: 0.0,
@@ -235,19 +236,19 @@ impl Moments {
     }
 
     /// Chains and pairs.
-    pub fn finish(self) -> (Vec<SeenState>, Vec<Chain>, Vec<Pair>, Vec<CpuMoment>) {
+    pub fn finish(self) -> (Vec<SeenState>, Vec<Chain>, Vec<Pair>, Vec<CpuSnapshot>) {
         let mut pairs: Vec<Pair> = self
             .pairs
             .into_iter()
-            .map(|((waiter, holder), (ns, moments))| Pair {
+            .map(|((waiter, holder), (ns, snapshots))| Pair {
                 waiter,
                 holder,
                 ns,
-                moments,
+                snapshots,
             })
             .collect();
         pairs.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.waiter.cmp(&b.waiter)));
-        (self.states, self.chain_sums, pairs, self.cpu_moments)
+        (self.states, self.chain_sums, pairs, self.cpu_snapshots)
     }
 }
 
@@ -315,21 +316,21 @@ mod tests {
     /// Main joins a worker, which waits for a lock that another holds who runs.
     #[test]
     fn the_chain_ends_at_who_runs() {
-        let mut moments = Moments::default();
-        let joins = moments.intern(0, wait(WaitReason::Join));
-        let locks = moments.intern(1, wait(WaitReason::Lock));
-        let runs = moments.intern(2, None);
-        assert_eq!(moments.intern(2, None), runs);
+        let mut snapshots = Snapshots::default();
+        let joins = snapshots.intern(0, wait(WaitReason::Join));
+        let locks = snapshots.intern(1, wait(WaitReason::Lock));
+        let runs = snapshots.intern(2, None);
+        assert_eq!(snapshots.intern(2, None), runs);
         let all = [
             now(0, joins, Some(&[1])),
             now(1, locks, Some(&[2])),
             now(2, runs, None),
         ];
-        moments.add(&all, Some(0), (5, 2), 0);
-        moments.add(&all, Some(0), (7, 2), 1);
-        moments.add_cpu_sample(&all, Some(0), 2, sample(22), 0);
-        assert_eq!(moments.ready_ns, 12.0);
-        let (states, chains, pairs, cpu) = moments.finish();
+        snapshots.add(&all, Some(0), (5, 2), 0);
+        snapshots.add(&all, Some(0), (7, 2), 1);
+        snapshots.add_cpu_sample(&all, Some(0), 2, sample(22), 0);
+        assert_eq!(snapshots.runnable_ns, 12.0);
+        let (states, chains, pairs, cpu) = snapshots.finish();
         assert_eq!(states[locks as usize].ns, 12.0);
         assert_eq!(chains.len(), 1);
         assert_eq!(
@@ -342,21 +343,21 @@ mod tests {
 
     #[test]
     fn threads_that_wait_for_one_another_end_the_chain() {
-        let mut moments = Moments::default();
-        let one = moments.intern(0, wait(WaitReason::Condition));
-        let two = moments.intern(1, wait(WaitReason::Condition));
+        let mut snapshots = Snapshots::default();
+        let one = snapshots.intern(0, wait(WaitReason::Condition));
+        let two = snapshots.intern(1, wait(WaitReason::Condition));
         let all = [now(0, one, Some(&[1])), now(1, two, Some(&[0]))];
-        moments.add(&all, Some(0), (1, 2), 0);
-        let (_, chains, ..) = moments.finish();
+        snapshots.add(&all, Some(0), (1, 2), 0);
+        let (_, chains, ..) = snapshots.finish();
         assert_eq!(chains[0].states, [one, two]);
     }
 
     #[test]
     fn who_runs_is_preferred_and_the_sampled_one_before_it() {
-        let mut moments = Moments::default();
-        let waits = moments.intern(0, wait(WaitReason::Condition));
-        let sleeps = moments.intern(1, wait(WaitReason::Sleep));
-        let (three, four) = (moments.intern(2, None), moments.intern(3, None));
+        let mut snapshots = Snapshots::default();
+        let waits = snapshots.intern(0, wait(WaitReason::Condition));
+        let sleeps = snapshots.intern(1, wait(WaitReason::Sleep));
+        let (three, four) = (snapshots.intern(2, None), snapshots.intern(3, None));
         let all = [
             now(0, waits, Some(&[1, 2, 3])),
             now(1, sleeps, Some(&[])),
@@ -364,10 +365,10 @@ mod tests {
             now(3, four, None),
         ];
         for random in 0..10 {
-            moments.add(&all, Some(0), (1, 2), random);
+            snapshots.add(&all, Some(0), (1, 2), random);
         }
-        moments.add_cpu_sample(&all, Some(0), 3, sample(33), 0);
-        let (_, chains, _, cpu) = moments.finish();
+        snapshots.add_cpu_sample(&all, Some(0), 3, sample(33), 0);
+        let (_, chains, _, cpu) = snapshots.finish();
         assert!(chains.iter().all(|chain| chain.states[1] != sleeps));
         let chain = &chains[cpu[0].chain.unwrap() as usize];
         assert_eq!(chain.states, [waits, four]);
@@ -388,14 +389,14 @@ mod tests {
         }
 
         #[test]
-        fn time_of_chains_is_the_time_of_moments(waits_for in prop::collection::vec(prop::collection::vec(0u32..6, 0..4), 6), random in any::<u64>()) {
-            let mut moments = Moments::default();
+        fn time_of_chains_is_the_time_of_snapshots(waits_for in prop::collection::vec(prop::collection::vec(0u32..6, 0..4), 6), random in any::<u64>()) {
+            let mut snapshots = Snapshots::default();
             let all: Vec<ThreadNow> = (0u32..).zip(&waits_for).map(|(thread, others)| {
-                let state = moments.intern(thread, (!others.is_empty()).then(|| wait(WaitReason::Lock).unwrap()));
+                let state = snapshots.intern(thread, (!others.is_empty()).then(|| wait(WaitReason::Lock).unwrap()));
                 now(thread, state, (!others.is_empty()).then_some(&others[..]))
             }).collect();
-            moments.add(&all, Some(0), (3, 2), random);
-            let (_, chains, ..) = moments.finish();
+            snapshots.add(&all, Some(0), (3, 2), random);
+            let (_, chains, ..) = snapshots.finish();
             prop_assert_eq!(chains.iter().map(|chain| chain.ns).sum::<f64>(), 3.0);
             prop_assert!(chains.iter().all(|chain| chain.states.len() <= 6));
         }

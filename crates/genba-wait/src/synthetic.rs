@@ -1,10 +1,10 @@
-//! Recordings that nobody made, for tests.
+//! Synthetic recordings for tests.
 
 use std::collections::HashMap;
 
 use genba_model::{WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{
-    Chain, CpuMoment, Pair, SeenState, SeenWait, StateIndex, WaitObject, WaitRecording,
+    Chain, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, WaitObject, WaitRecording,
     WatchedProcess, WatchedThread,
 };
 
@@ -33,20 +33,20 @@ pub fn frames(names: &[&str]) -> Vec<NamedFrame> {
 }
 
 /// A recording on two CPUs of one process whose thread 0 leads; times are ms.
-pub struct MadeUp {
+pub struct SyntheticRecording {
     pub recording: WaitRecording,
     stacks: HashMap<(i32, u64), Vec<NamedFrame>>,
     next: u64,
 }
 
-impl MadeUp {
+impl SyntheticRecording {
     /// `threads` threads that all last `wall` ms.
     pub fn new(threads: u32, wall: f64) -> Self {
         let ended = (wall * MS) as u64;
         Self {
             recording: WaitRecording {
                 ended,
-                moments: wall as u64,
+                snapshots: wall as u64,
                 leader: Some(0),
                 threads: (0..threads)
                     .map(|index| WatchedThread {
@@ -75,13 +75,13 @@ impl MadeUp {
             self.recording.threads[thread as usize].slices += waits;
         } else {
             self.recording.threads[thread as usize].running += (ms * MS) as u64;
-            self.recording.ready_ns += ms * MS;
+            self.recording.runnable_ns += ms * MS;
         }
         self.recording.states.push(SeenState {
             thread,
             wait,
             ns: ms * MS,
-            moments: ms as u64,
+            snapshots: ms as u64,
             entries: waits,
             long_entries: waits,
         });
@@ -124,13 +124,13 @@ impl MadeUp {
                 waiter: pair[0],
                 holder: pair[1],
                 ns: ms * MS,
-                moments: ms as u64,
+                snapshots: ms as u64,
             });
         }
         self.recording.chains.push(Chain {
             states: states.to_vec(),
             ns: ms * MS,
-            moments: ms as u64,
+            snapshots: ms as u64,
             idle_ns: idle * MS,
             alone_ns: alone * MS,
             awaited_ns: alone * MS,
@@ -147,7 +147,7 @@ impl MadeUp {
             let time = self.next;
             self.next += 1;
             self.stacks.insert((tid, time), frames(names));
-            self.recording.cpu_moments.push(CpuMoment {
+            self.recording.cpu_snapshots.push(CpuSnapshot {
                 tid,
                 time,
                 weight: 1,
@@ -160,7 +160,7 @@ impl MadeUp {
 
     /// Calls `look` with the view of all this.
     pub fn view<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
-        let stacks = Stacks::made_up(self.stacks.clone());
+        let stacks = Stacks::synthetic(self.stacks.clone());
         look(&View::new(
             &self.recording,
             &stacks,
