@@ -274,7 +274,7 @@ impl Case {
             command: workload.command,
             name: workload.name,
             runs: match kind {
-                CaseKind::Investigation => walls.len() as u64,
+                CaseKind::Investigation | CaseKind::Waits => walls.len() as u64,
                 CaseKind::Comparison => self.count_variant_runs()?,
                 _ => self.journal_length()?,
             },

@@ -82,7 +82,8 @@ impl Case {
     }
 
     /// The case as the JSON document that [`crate::Store::import`] reads on another machine:
-    /// of the kind that the case is of, if it has its report, else `investigation`.
+    /// of the kind that the case is of, if it has its report, else `investigation` (which has
+    /// what `genba wait` saw).
     ///
     /// # Errors
     /// The file is damaged.

@@ -8,6 +8,8 @@ use genba_profile::wait_sampler::{WaitRecording, watch_command, watch_process};
 use genba_profile::{ProfileError, Recording};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher, text_of};
 
+pub use genba_wait::off_cpu;
+
 use crate::{InvestigateError, Progress};
 
 /// Runs a command once and says what its threads waited for.

@@ -38,6 +38,8 @@ pub enum CaseKind {
     Investigation,
     /// `genba bench` and `genba gate`.
     Comparison,
+    /// `genba wait`.
+    Waits,
     /// `genba try`.
     Trial,
     /// `genba ablate`.
@@ -55,6 +57,7 @@ impl CaseKind {
         match self {
             Self::Investigation => "investigation",
             Self::Comparison => "comparison",
+            Self::Waits => "waits",
             Self::Trial => "trial",
             Self::Ablation => "ablation",
             Self::Sweep => "sweep",
@@ -63,9 +66,10 @@ impl CaseKind {
     }
 
     /// All kinds.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Investigation,
         Self::Comparison,
+        Self::Waits,
         Self::Trial,
         Self::Ablation,
         Self::Sweep,
@@ -75,7 +79,7 @@ impl CaseKind {
     /// Whether it is an experiment over a plan of its own, with a journal of its runs.
     #[must_use]
     pub fn is_experiment(self) -> bool {
-        !matches!(self, Self::Investigation | Self::Comparison)
+        !matches!(self, Self::Investigation | Self::Comparison | Self::Waits)
     }
 }
 

@@ -34,6 +34,14 @@ pub struct Waits {
     pub critical_path: Vec<PathStep>,
     /// Causes of needless waiting, largest gain first.
     pub findings: Vec<WaitFinding>,
+    /// Stacks of all threads over their wall time, on CPUs and off, longest first; their seconds
+    /// add up to the wall time of the threads.
+    #[serde(default)]
+    pub stacks: Vec<WallStack>,
+    /// Ends of waits for which it is known which thread brought them about, those after the longest
+    /// waits, in the order of time.
+    #[serde(default)]
+    pub wake_ups: Vec<WakeUp>,
     /// Notes on the result, a sentence each.
     pub notes: Vec<String>,
 }
@@ -74,6 +82,84 @@ pub struct ThreadSpan {
     pub to: f64,
     /// What it did.
     pub state: WaitReason,
+}
+
+/// A stack of threads of one name in one state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WallStack {
+    /// Name of the threads.
+    pub thread: String,
+    /// What they did.
+    pub state: WaitReason,
+    /// The lock, file, pipe, process that was waited for.
+    pub object: Option<String>,
+    /// Functions, outermost first; empty where the stack is not known.
+    pub frames: Vec<String>,
+    /// Index in `frames` of the innermost function of the user's code.
+    pub own: Option<u32>,
+    /// Wall time of the threads, seconds.
+    pub seconds: f64,
+    /// Snapshots or samples on a CPU that `seconds` rests on.
+    pub snapshots: u64,
+}
+
+/// The end of a wait, and the thread that brought it about.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WakeUp {
+    /// When the wait was last seen, seconds after the start of the whole: it ended before the next
+    /// snapshot.
+    pub at: f64,
+    /// For how long it had been seen, seconds.
+    pub waited: f64,
+    /// Thread id of the thread that was waited for.
+    pub waker: i32,
+    /// Thread id of the thread that waited.
+    pub woken: i32,
+}
+
+/// Result of `genba report --off-cpu`: the time of threads that was not spent on a CPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OffCpu {
+    /// Program and arguments; empty for a process that was attached to.
+    pub command: Vec<String>,
+    /// The process that was attached to.
+    pub pid: Option<i32>,
+    /// From the start of the command (or of watching) to its end, seconds.
+    pub wall_seconds: f64,
+    /// Wall time of all threads, seconds.
+    pub thread_seconds: f64,
+    /// The part of it off a CPU, seconds.
+    pub off_cpu_seconds: f64,
+    /// Snapshots at which all threads were looked at.
+    pub snapshots: u64,
+    /// Functions, largest self time first.
+    pub functions: Vec<OffCpuFunction>,
+    /// Stacks off a CPU, longest first.
+    pub stacks: Vec<WallStack>,
+    /// Notes on the result, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A function with the time that threads were off a CPU in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OffCpuFunction {
+    /// Function, demangled; `[no stack]` where it is not known.
+    pub function: String,
+    /// Seconds in which it was the innermost function of the user's code.
+    pub self_seconds: f64,
+    /// Seconds in which it was anywhere on the stack.
+    pub total_seconds: f64,
+    /// What `total_seconds` was spent on, longest first.
+    pub reasons: Vec<OffCpuReason>,
+}
+
+/// Time off a CPU for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OffCpuReason {
+    /// What was waited for.
+    pub reason: WaitReason,
+    /// Seconds.
+    pub seconds: f64,
 }
 
 /// What a thread does in a snapshot: it runs, or waits for something.

@@ -10,7 +10,7 @@ use genba_model::{CpuTime, Estimate, Event, ExitKind, Precision, RunRecord};
 use json_schema::Types;
 
 /// Kind, root type, and the commands that print it.
-const DOCUMENTS: [(&str, &str, &str); 21] = [
+const DOCUMENTS: [(&str, &str, &str); 22] = [
     (
         "investigation",
         "Investigation",
@@ -36,6 +36,7 @@ const DOCUMENTS: [(&str, &str, &str); 21] = [
     ("annotation", "Annotation", "genba annotate --json FUNCTION"),
     ("observation", "ObservedPlace", "genba observe --json PLACE"),
     ("waits", "Waits", "genba wait --json -- COMMAND"),
+    ("off-cpu", "OffCpu", "genba report --off-cpu --json"),
     ("explanation", "Explanation", "genba explain --json"),
     (
         "calibration",

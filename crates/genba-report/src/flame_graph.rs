@@ -111,7 +111,7 @@ pub fn collapsed(profile: &Profile) -> String {
 }
 
 /// Returns a frame sanitised, without separators and of limited length.
-fn frame_name(frame: &str) -> String {
+pub(crate) fn frame_name(frame: &str) -> String {
     let clean = safe_text::fit(frame, 400).replace(';', ":");
     let clean = clean.trim_start_matches('#').trim();
     if clean.is_empty() {

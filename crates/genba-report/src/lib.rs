@@ -21,6 +21,7 @@ pub mod page;
 pub mod safe_text;
 pub mod terminal;
 mod variants;
+pub mod wall_flame_graph;
 mod wording;
 
 pub use safe_text::{sanitise, sanitise_lines};

@@ -16,6 +16,7 @@ mod critical_path;
 mod grouped_waits;
 mod kernels_account;
 mod object_names;
+mod off_cpu;
 mod reasons;
 mod runtime_locks;
 mod stacks;
@@ -23,12 +24,16 @@ mod stacks;
 mod synthetic;
 mod thread_times;
 mod view;
+mod wake_ups;
+mod wall_stacks;
 
 use std::collections::HashSet;
 
 use genba_model::Waits;
 use genba_profile::wait_sampler::WaitRecording;
 use genba_profile::{ReadError, Recording};
+
+pub use crate::off_cpu::off_cpu;
 
 use crate::object_names::ObjectNames;
 use crate::stacks::Stacks;
@@ -86,6 +91,8 @@ fn of_view(view: &View<'_>) -> Waits {
         waits: grouped_waits::grouped_waits(view),
         critical_path: critical_path::critical_path(view),
         findings: causes::findings(view),
+        stacks: wall_stacks::wall_stacks(view),
+        wake_ups: wake_ups::wake_ups(view),
         notes,
     }
 }

@@ -80,6 +80,19 @@ impl Stacks {
             .get(&sample)
             .map_or(&[], |index| &self.stacks[*index as usize])
     }
+
+    /// Number of the stack of a sample, the same for all samples with this stack; `None` if it is not
+    /// known.
+    pub fn number(&self, sample: (i32, u64)) -> Option<u32> {
+        self.by_sample.get(&sample).copied()
+    }
+
+    /// The stack of this number, innermost frame first; empty for `None`.
+    pub fn numbered(&self, number: Option<u32>) -> &[NamedFrame] {
+        number
+            .and_then(|number| self.stacks.get(number as usize))
+            .map_or(&[], Vec::as_slice)
+    }
 }
 
 /// The innermost frame of the user's code; else the innermost of any that has a name.

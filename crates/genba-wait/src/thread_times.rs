@@ -1,6 +1,7 @@
 //! The wall time of every thread.
 
 use genba_model::{ThreadSpan, ThreadTime, WaitReason};
+use genba_profile::wait_sampler::WatchedThread;
 
 use crate::view::View;
 
@@ -36,10 +37,12 @@ pub fn thread_times(view: &View<'_>) -> (Vec<ThreadTime>, u64) {
         .into_iter()
         .map(|at| {
             let thread = &recording.threads[at];
-            let wall = wall(at) as f64;
-            let running = (thread.running as f64).min(wall);
-            let runnable = (thread.runnable as f64).min(wall - running);
-            let rest = wall - running - runnable;
+            let Division {
+                wall,
+                running,
+                runnable,
+                rest,
+            } = division(thread);
             // What is left was blocked; known as far as snapshots saw it and could say for what.
             let known = match seen[at] > 0.0 {
                 true => rest * (1.0 - unknown[at] / seen[at]),
@@ -62,6 +65,31 @@ pub fn thread_times(view: &View<'_>) -> (Vec<ThreadTime>, u64) {
         })
         .collect();
     (threads, more)
+}
+
+/// The wall time of a thread by the kernel's account, ns.
+pub struct Division {
+    /// From its start to its end.
+    pub wall: f64,
+    /// On a CPU.
+    pub running: f64,
+    /// Runnable without a CPU.
+    pub runnable: f64,
+    /// What is left: blocked.
+    pub rest: f64,
+}
+
+/// How the wall time of a thread divides.
+pub fn division(thread: &WatchedThread) -> Division {
+    let wall = thread.ended.saturating_sub(thread.began) as f64;
+    let running = (thread.running as f64).min(wall);
+    let runnable = (thread.runnable as f64).min(wall - running);
+    Division {
+        wall,
+        running,
+        runnable,
+        rest: wall - running - runnable,
+    }
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -38,6 +38,8 @@ pub type Places = HashMap<WaitPlace, u64>;
 pub struct View<'a> {
     /// What was recorded.
     pub recording: &'a WaitRecording,
+    /// The stacks of its samples.
+    pub stacks: &'a Stacks,
     /// By [`StateIndex`].
     pub states: Vec<State>,
     /// The chains as they would have been had no other program taken the CPUs: without the time in
@@ -67,7 +69,7 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// Names everything in a recording.
-    pub fn new(recording: &'a WaitRecording, stacks: &Stacks, names: &mut ObjectNames) -> Self {
+    pub fn new(recording: &'a WaitRecording, stacks: &'a Stacks, names: &mut ObjectNames) -> Self {
         let states: Vec<State> = recording
             .states
             .iter()
@@ -84,6 +86,7 @@ impl<'a> View<'a> {
             .collect();
         let mut view = Self {
             recording,
+            stacks,
             states,
             chains: recording.chains.clone(),
             chain_places: HashMap::new(),

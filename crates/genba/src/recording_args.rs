@@ -1,7 +1,7 @@
 //! Arguments of the recording to read, shared by `report`, `annotate`, `flame`, `explain` and
 //! `diff`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use genba_attribution::{AttributionError, ResolveOptions, ResolvedProfile};
@@ -9,19 +9,23 @@ use genba_case::{Case, Store};
 use genba_code::SourceCache;
 use genba_investigate::explanation_inputs::{JOIN, Join};
 use genba_investigate::join_counts::{self, COUNTS_FILE};
-use genba_model::ScriptProfile;
+use genba_model::{CaseKind, ScriptProfile, Waits};
 use genba_profile::jit;
 use genba_runtime::script::ScriptError;
 use genba_units::parse_positive_number;
 
 use crate::exit_code::{Exit, Failure};
 
+/// The recording that is read where none is given.
+const DEFAULT_INPUT: &str = "perf.data";
+
 /// The recording to read, with counts to join.
 #[derive(Debug, Args)]
 pub struct RecordingArgs {
-    /// Recording to read: a perf.data file of genba or perf, or a case id (or `latest`).
-    #[arg(short, long, value_name = "FILE|CASE", default_value = "perf.data")]
-    input: PathBuf,
+    /// Recording to read: a perf.data file of genba or perf, or a case id (or `latest`)
+    /// [default: perf.data].
+    #[arg(short, long, value_name = "FILE|CASE")]
+    input: Option<PathBuf>,
 
     /// Event to show, of a recording of several events.
     #[arg(short, long, value_name = "EVENT")]
@@ -42,10 +46,70 @@ impl RecordingArgs {
     /// The first event of a recording, with counts of one run.
     pub fn of(input: PathBuf, counts: Option<PathBuf>) -> Self {
         Self {
-            input,
+            input: Some(input),
             event: None,
             counts,
             counts_scale: 1.0,
+        }
+    }
+
+    /// Reads this recording, if one is given; `--input` must not be given as well.
+    pub fn or_input(&mut self, input: Option<PathBuf>) -> Result<(), Failure> {
+        if input.is_some() && self.input.is_some() {
+            return Err(Failure::usage(
+                "the recording is given twice: as an argument and with --input",
+            ));
+        }
+        self.input = self.input.take().or(input);
+        Ok(())
+    }
+
+    fn input(&self) -> &Path {
+        self.input.as_deref().unwrap_or(Path::new(DEFAULT_INPUT))
+    }
+
+    /// What the case that the input names knows of waits; `None` where the input is a file or a case
+    /// without waits.
+    pub fn waits_of_case(&self) -> Result<Option<Waits>, Failure> {
+        match self.case() {
+            Some(case) => Ok(case.waits()?.filter(|waits| !waits.stacks.is_empty())),
+            None => Ok(None),
+        }
+    }
+
+    /// The waits to show with `--off-cpu`: those of the input, or of the newest case where no
+    /// input is given.
+    pub fn waits(&self) -> Result<Waits, Failure> {
+        if self.event.is_some() || self.counts.is_some() {
+            return Err(Failure::usage(
+                "--event and --counts are for samples on a CPU; omit them with --off-cpu",
+            ));
+        }
+        let name = match &self.input {
+            Some(input) if input.exists() => {
+                return Err(Failure::usage(format!(
+                    "{} has samples on a CPU only
+  to see waits: genba wait -- COMMAND, then                      --off-cpu again without --input",
+                    input.display()
+                )));
+            }
+            Some(input) => input.to_string_lossy().into_owned(),
+            None => "latest".to_owned(),
+        };
+        let make = "make one with: genba wait -- COMMAND";
+        let case = Store::open_root()
+            .find(&name)
+            .map_err(|error| Failure::usage(format!("no case with waits: {error}\n  {make}")))?;
+        match case.waits()? {
+            Some(waits) if !waits.stacks.is_empty() => Ok(waits),
+            Some(_) => Err(Failure::usage(format!(
+                "the waits of case {} have no stacks (an older genba stored it)\n  {make}",
+                case.id()
+            ))),
+            None => Err(Failure::usage(format!(
+                "case {} has no waits\n  {make}",
+                case.id()
+            ))),
         }
     }
 
@@ -60,10 +124,12 @@ impl RecordingArgs {
 
     /// The case that the input names, if it is not a file.
     fn stored_case(&self) -> Option<Case> {
-        if self.input.exists() {
+        if self.input().exists() {
             return None;
         }
-        Store::open_root().find(&self.input.to_string_lossy()).ok()
+        Store::open_root()
+            .find(&self.input().to_string_lossy())
+            .ok()
     }
 
     /// The source files, also those that were stored with the recording.
@@ -144,16 +210,21 @@ impl RecordingArgs {
 
     /// The path of the recording: the input itself, or the recording of the case it names.
     fn path(&self) -> Result<PathBuf, Failure> {
-        if self.input.exists() {
-            return Ok(self.input.clone());
+        if self.input().exists() {
+            return Ok(self.input().to_owned());
         }
-        let name = self.input.to_string_lossy();
-        if name == "perf.data" {
+        let name = self.input().to_string_lossy();
+        if name == DEFAULT_INPUT {
             return Err(Failure::usage(
                 "no perf.data in this directory; make one with: genba record -- COMMAND",
             ));
         }
         match Store::open_root().find(&name) {
+            Ok(case) if case.kind()? == CaseKind::Waits => Err(Failure::usage(format!(
+                "case {0} is of genba wait and has no recording of its own\n  to see it: genba report \
+                 --off-cpu -i {0}, genba flame -i {0}",
+                case.id()
+            ))),
             Ok(case) => Ok(case.recording_path()),
             Err(_) => Err(Failure::usage(format!(
                 "{name} is neither a file nor a case under .genba; list cases with: genba case list"

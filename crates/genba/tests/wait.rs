@@ -170,6 +170,105 @@ fn page_has_a_timeline_of_the_threads() {
 }
 
 #[test]
+fn case_of_waits_has_off_cpu_functions_and_a_flame_graph_of_wall_time() {
+    let test = "case_of_waits_has_off_cpu_functions_and_a_flame_graph_of_wall_time";
+    let directory = scratch();
+    let here = directory.path();
+    let flags = ["-g", "-O1", "-pthread"];
+    let Some(prog) = support::program(test, here, "contended.c", &flags) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    let Some((all, _)) = waits(test, here, &[], &[prog, "sleep", "100"]) else {
+        return;
+    };
+    // Stacks are the threads' wall time, no more and no less.
+    let sum = |list: &[Value], name: &str| list.iter().map(|one| number(&one[name])).sum::<f64>();
+    let (stacks, threads) = (
+        sum(list(&all, "stacks"), "seconds"),
+        sum(list(&all, "threads"), "wall"),
+    );
+    assert!(
+        (stacks - threads).abs() < 1e-6 * threads,
+        "{stacks} {threads}"
+    );
+    let known = |tid: &Value| list(&all, "threads").iter().any(|one| &one["tid"] == tid);
+    for one in list(&all, "wake_ups") {
+        assert!(known(&one["waker"]) && known(&one["woken"]), "{one}");
+        assert_ne!(one["waker"], one["woken"]);
+    }
+    // A lock that names its owner is held while that sleeps: somebody releases it to somebody.
+    assert!(!list(&all, "wake_ups").is_empty(), "{all}");
+
+    let off = support::json(here, "off-cpu", &["report", "--off-cpu", "--json"]);
+    let (part, whole) = (
+        number(&off["off_cpu_seconds"]),
+        number(&off["thread_seconds"]),
+    );
+    assert!(part > 0.0 && part <= whole, "{off}");
+    let post = list(&off, "functions")
+        .iter()
+        .find(|one| one["function"] == "post");
+    let post = post.unwrap_or_else(|| panic!("post waits: {off}"));
+    assert!(number(&post["self_seconds"]) > 0.0, "{post}");
+    let reasons = list(post, "reasons");
+    assert!(reasons.iter().any(|one| one["reason"] == "lock"), "{post}");
+    let (code, text, said) = run_genba(here, &["report", "latest", "--off-cpu"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        text.contains("\nFUNCTIONS") && text.contains("\nSTACKS"),
+        "{text}"
+    );
+
+    let (code, _, said) = run_genba(here, &["flame", "latest"]);
+    assert_eq!(code, 0, "{said}");
+    let svg = fs::read_to_string(here.join("flame.svg")).expect("the graph");
+    assert!(svg.contains("off a CPU") && svg.contains("[lock"), "{svg}");
+    let collapsed = ["flame", "--off-cpu", "--collapsed", "-o", "-"];
+    let (code, lines, said) = run_genba(here, &collapsed);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        lines
+            .lines()
+            .all(|line| line.contains("];") || line.contains("] ")),
+        "{lines}"
+    );
+    assert!(lines.contains(";post;"), "{lines}");
+
+    let (code, shown, said) = run_genba(here, &["case", "show"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(shown.contains("\nTHREADS"), "{shown}");
+    // There are no samples to show.
+    let (code, _, said) = run_genba(here, &["report", "latest"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("--off-cpu"), "{said}");
+}
+
+#[test]
+fn without_waits_off_cpu_names_the_command_that_records_them() {
+    let directory = scratch();
+    let here = directory.path();
+    fs::write(here.join("some.data"), "PERFILE2").expect("a file");
+    for arguments in [
+        &["report", "--off-cpu"][..],
+        &["flame", "--off-cpu"],
+        &["report", "some.data", "--off-cpu"],
+        &["flame", "--off-cpu", "-i", "some.data"],
+    ] {
+        let (code, text, said) = run_genba(here, arguments);
+        assert_eq!(code, 2, "{arguments:?}: {said}");
+        assert!(
+            said.contains("genba wait -- COMMAND"),
+            "{arguments:?}: {said}"
+        );
+        assert!(text.is_empty());
+    }
+    let (code, _, said) = run_genba(here, &["report", "a", "-i", "b"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("given twice"), "{said}");
+}
+
+#[test]
 fn failed_command_is_reported_after_what_was_seen() {
     let test = "failed_command_is_reported_after_what_was_seen";
     let directory = scratch();

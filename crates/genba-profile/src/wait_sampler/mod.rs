@@ -24,12 +24,13 @@ mod thread_files;
 mod variable_place;
 mod wait_recording;
 mod waited_for;
+mod wake_up_log;
 mod wakers;
 mod watch;
 
 pub use sampler::WaitSampler;
 pub use wait_recording::{
-    Chain, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, ThreadIndex, WaitObject,
+    Chain, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex, ThreadIndex, WaitObject,
     WaitRecording, WatchedProcess, WatchedThread,
 };
 pub use watch::{watch_command, watch_process};

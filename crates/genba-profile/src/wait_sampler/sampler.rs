@@ -26,6 +26,7 @@ use super::wait_recording::{
     SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
 };
 use super::waited_for::{Named, WaitedFor, waited_for};
+use super::wake_up_log::WakeUpLog;
 use super::wakers::{self, Candidate};
 use crate::error::ProfileError;
 use crate::perfdata::record::{Raw, comm, kind, misc, task};
@@ -63,6 +64,8 @@ struct Live {
     activity: Activity,
     /// What it was seen waiting for, and its state; `None` on a CPU or runnable.
     waits: Option<WaitedFor>,
+    /// When that wait was first seen, CLOCK_MONOTONIC ns.
+    waits_since: u64,
     state: StateIndex,
 }
 
@@ -83,6 +86,7 @@ pub struct WaitSampler {
     writer: Writer,
     command: Vec<String>,
     snapshots: Snapshots,
+    wake_ups: WakeUpLog,
     live: Vec<Live>,
     threads: Vec<WatchedThread>,
     indices: HashMap<i32, ThreadIndex>,
@@ -162,6 +166,7 @@ impl WaitSampler {
             writer,
             command: command.to_vec(),
             snapshots: Snapshots::default(),
+            wake_ups: WakeUpLog::default(),
             live: Vec::new(),
             threads: Vec::new(),
             indices: HashMap::new(),
@@ -349,6 +354,7 @@ impl WaitSampler {
             chains,
             pairs,
             cpu_snapshots,
+            wake_ups: self.wake_ups.finish(),
             runnable_ns,
             excess_ns,
             machine_busy: machine_busy().saturating_sub(self.busy_before),

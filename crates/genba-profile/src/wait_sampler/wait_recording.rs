@@ -33,6 +33,8 @@ pub struct WaitRecording {
     pub pairs: Vec<Pair>,
     /// Snapshots of samples on a CPU.
     pub cpu_snapshots: Vec<CpuSnapshot>,
+    /// Ends of waits for which it is known who brought them about, those after the longest waits.
+    pub wake_ups: Vec<SeenWakeUp>,
     /// Sum over snapshots of threads on a CPU or runnable, × ns.
     pub runnable_ns: f64,
     /// Sum over snapshots of threads that were runnable beyond the number of CPUs, × ns.
@@ -165,6 +167,19 @@ pub struct Pair {
     pub ns: f64,
     /// Snapshots.
     pub snapshots: u64,
+}
+
+/// The end of a wait, and the thread that brought it about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenWakeUp {
+    /// When the wait was last seen: it ended before the next snapshot.
+    pub at: u64,
+    /// For how long it had been seen, ns.
+    pub waited: u64,
+    /// The thread that was waited for.
+    pub waker: ThreadIndex,
+    /// The thread that waited.
+    pub woken: ThreadIndex,
 }
 
 /// A sample of a thread on a CPU, with who waited for it.

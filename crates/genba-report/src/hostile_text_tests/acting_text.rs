@@ -64,7 +64,7 @@ fn without_blocks(text: &str) -> String {
 /// Tags that genba and inferno write.
 const TAGS: &str = "html head meta title style body main header footer h1 h2 h3 div span section small \
     br ul ol li p b i em strong code pre table thead tbody tr td th details summary svg g rect line \
-    circle path polyline polygon text output input button a defs pattern linearGradient stop script ?xml \
+    circle path polyline polygon text tspan marker output input button a defs pattern linearGradient stop script ?xml \
     !DOCTYPE !doctype";
 
 /// Attributes that they write; none of them runs a script, but those that inferno's own needs.
@@ -72,7 +72,7 @@ const ATTRIBUTES: &str = "lang charset http-equiv content name class style width
     cx cy r rx ry d points fill stroke opacity stroke-width stroke-dasharray viewBox role aria-label \
     text-anchor title open type placeholder hidden id href colspan rowspan scope transform version \
     xmlns xmlns:xlink xmlns:fg xlink:href standalone encoding offset stop-color onload font-size \
-    font-family preserveAspectRatio patternUnits patternTransform fg:x fg:w fg:total_samples total_samples fg:frames html svg PUBLIC";
+    font-family preserveAspectRatio patternUnits patternTransform markerUnits overflow marker-end transform fg:x fg:w fg:total_samples total_samples fg:frames html svg PUBLIC";
 
 fn markup_acts(page: &str) -> Option<String> {
     for part in page.split('<').skip(1) {

@@ -14,6 +14,7 @@ use crate::terminal::{
     AnnotateOptions, By, CountsOptions, Next, ReportOptions, ScriptOptions, annotation,
 };
 use crate::test_fixtures as fixture;
+use crate::wall_flame_graph::{self, Shown};
 use crate::{Screen, export, flame_graph, page, terminal};
 
 mod acting_text;
@@ -256,7 +257,22 @@ fn documents() -> Vec<Document> {
             vec![
                 ("waits", Medium::Terminal, terminal::waits(all, screen)),
                 ("waits' page", Medium::Page, page::waits_html(all)),
+                (
+                    "wall time's collapsed stacks",
+                    Medium::Terminal,
+                    wall_flame_graph::collapsed(all, Shown::All),
+                ),
+                (
+                    "wall time's flame graph",
+                    Medium::FlameGraph,
+                    wall_flame_graph::svg(all, Shown::All, &flame_graph::FlameOptions::default())
+                        .unwrap_or_default(),
+                ),
             ]
+        }),
+        Document::new(&fixture::off_cpu(), move |all: &genba_model::OffCpu| {
+            let text = terminal::off_cpu(all, &terminal::ReportOptions::default(), screen);
+            vec![("time off a CPU", Medium::Terminal, text)]
         }),
         Document::new(
             &fixture::calibration(),

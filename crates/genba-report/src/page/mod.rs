@@ -24,6 +24,7 @@ mod summary;
 mod sweep;
 mod time_against_calls;
 mod timeline;
+mod timeline_arrows;
 mod try_variants;
 mod waits;
 
@@ -41,7 +42,7 @@ const STYLE: &str = concat!(
 /// The scripts of a page; each leaves a page alone that does not have its picture.
 const SCRIPT: &str = concat!(include_str!("flame_graph.js"), include_str!("timeline.js"));
 /// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test checks it.
-const SCRIPT_HASH: &str = "t0cF0XWtvokfBLV8eiZmMxcrtdtgZj//fZTz+Jj+hZQ=";
+const SCRIPT_HASH: &str = "qzEpo9UwWF1ybdsosMkUxXXd60bWBFRybzc7On6xhTM=";
 
 pub use ablation::ablation_html;
 pub use bisection::bisection_html;

@@ -17,6 +17,7 @@
   const hint = status.textContent;
   for (const el of [earlier, later, closer, wider, reset]) el.hidden = false;
   const patterns = svg.querySelectorAll("pattern");
+  const tips = svg.querySelectorAll(".tip path");
   const least = 20; // cells
   let from = 0;
   let width = cells;
@@ -36,6 +37,9 @@
     const scale = width / Math.max(1, svg.clientWidth);
     for (const one of patterns)
       one.setAttribute("patternTransform", "translate(" + from + " 0) scale(" + scale + " 1)");
+    for (const one of tips) one.setAttribute("transform", "scale(" + scale + " 1)");
+    // Arrows of shorter waits appear as there is room for them.
+    svg.dataset.detail = width > cells / 4 ? 0 : width > cells / 30 ? 1 : 2;
     const labels = axis.children;
     for (let i = 0; i < labels.length; i++)
       labels[i].textContent = unit(seconds(from + (width * i) / (labels.length - 1)), seconds(width));
@@ -56,6 +60,11 @@
 
   // The piece under the pointer, read from the line that draws it.
   function say(event) {
+    const arrow = event.target.closest(".arrows path");
+    if (arrow) {
+      status.textContent = arrow.textContent;
+      return;
+    }
     const path = event.target.closest(".spans > path");
     if (!path) {
       status.textContent = hint;

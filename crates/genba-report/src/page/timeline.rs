@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use genba_model::{ThreadSpan, ThreadTime, WaitReason, Waits};
 use genba_units::format;
 
+use super::timeline_arrows;
 use crate::escape_html::escape_fit;
 use crate::wording::waits as wording;
 
@@ -166,6 +167,9 @@ pub(super) fn picture(out: &mut String, all: &Waits) {
             }
         }
     }
+    let scale = (wall, cells, LANE_HEIGHT);
+    let pixel = f64::from(cells) / USUAL_WIDTH;
+    let (arrows, no_arrows) = timeline_arrows::arrows(out, &lanes, &all.wake_ups, scale, pixel);
     out.push_str("</svg></div>");
     axis(out, wall);
     out.push_str("</div>\n");
@@ -179,13 +183,26 @@ pub(super) fn picture(out: &mut String, all: &Waits) {
         "Pieces shorter than {} are merged with their neighbours.",
         format::seconds(wall / f64::from(cells))
     ));
+    if arrows > 0 {
+        words.push(
+            "Arrows lead from the thread that ended a wait to the one that waited, where only one can \
+             have ended it; those after the longest waits first, more as it is zoomed."
+                .to_owned(),
+        );
+        if no_arrows > 0 {
+            words.push(format!(
+                "{} not drawn.",
+                format::plural(no_arrows as u64, "shorter wait")
+            ));
+        }
+    }
     if left_out > 0 {
         words.push(format!("{} not drawn.", format::plural(left_out, "thread")));
     }
     let _ = writeln!(
         out,
         "<p class=\"small dim\">{}</p></div>",
-        escape_fit(&words.join(" "), 500)
+        escape_fit(&words.join(" "), 800)
     );
 }
 

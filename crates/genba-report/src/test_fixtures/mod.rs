@@ -27,7 +27,7 @@ pub use investigation::investigation;
 pub use observed_place::observed_place;
 pub use profile::profile;
 pub use stat::stat;
-pub use waits::{hostile_waits, waits};
+pub use waits::{hostile_waits, off_cpu, waits};
 
 fn share(value: f64) -> Estimate {
     let half = 1.96 * (value * (1.0 - value) / 9000.0).max(0.0).sqrt();

@@ -1,6 +1,6 @@
 use genba_model::{
-    Estimate, PathStep, ThreadSpan, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding,
-    WaitPlace, WaitReason, Waits,
+    Estimate, OffCpu, OffCpuFunction, OffCpuReason, PathStep, ThreadSpan, ThreadTime, Wait,
+    WaitCause, WaitFigures, WaitFinding, WaitPlace, WaitReason, Waits, WakeUp, WallStack,
 };
 
 fn around(value: f64, half: f64) -> Estimate {
@@ -220,6 +220,13 @@ pub fn waits() -> Waits {
                 },
             },
         ],
+        stacks: stacks(),
+        wake_ups: vec![WakeUp {
+            at: 0.4,
+            waited: 0.1,
+            waker: 4712,
+            woken: 4713,
+        }],
         notes: vec!["stacks of 2 threads could not be read".to_owned()],
     }
 }
@@ -266,4 +273,82 @@ pub fn hostile_waits() -> Waits {
         one.figures.runnable_threads = f64::NAN;
     }
     all
+}
+
+fn stacks() -> Vec<WallStack> {
+    let stack =
+        |thread: &str, state, object: Option<&str>, frames: &[&str], own, seconds| WallStack {
+            thread: thread.to_owned(),
+            state,
+            object: object.map(str::to_owned),
+            frames: frames.iter().map(|name| (*name).to_owned()).collect(),
+            own: Some(own),
+            seconds,
+            snapshots: (seconds * 1000.0) as u64,
+        };
+    let enqueue = ["worker_main", "serve", "enqueue(Job const&)"];
+    let locks = [&enqueue[..], &["__pthread_mutex_lock", "futex_wait"]].concat();
+    vec![
+        stack(
+            "worker",
+            WaitReason::Lock,
+            Some("queue.lock"),
+            &locks,
+            2,
+            7.93,
+        ),
+        stack(
+            "server",
+            WaitReason::Join,
+            Some("thread worker-1"),
+            &["main", "pthread_join"],
+            0,
+            3.2,
+        ),
+        stack("worker", WaitReason::Running, None, &enqueue, 2, 2.1),
+        stack(
+            "worker",
+            WaitReason::Fsync,
+            Some("/srv/journal"),
+            &["worker_main", "flush_journal", "fsync"],
+            1,
+            1.7,
+        ),
+        WallStack {
+            own: None,
+            ..stack("worker", WaitReason::RunQueue, None, &[], 0, 0.4)
+        },
+    ]
+}
+
+/// Two functions that wait.
+pub fn off_cpu() -> OffCpu {
+    let of = |reason, seconds| OffCpuReason { reason, seconds };
+    OffCpu {
+        command: vec!["./server".to_owned()],
+        pid: None,
+        wall_seconds: 3.21,
+        thread_seconds: 15.33,
+        off_cpu_seconds: 9.63,
+        snapshots: 3_210,
+        functions: vec![
+            OffCpuFunction {
+                function: "enqueue(Job const&)".to_owned(),
+                self_seconds: 7.93,
+                total_seconds: 7.93,
+                reasons: vec![of(WaitReason::Lock, 7.93)],
+            },
+            OffCpuFunction {
+                function: "worker_main".to_owned(),
+                self_seconds: 0.0,
+                total_seconds: 9.63,
+                reasons: vec![of(WaitReason::Lock, 7.93), of(WaitReason::Fsync, 1.7)],
+            },
+        ],
+        stacks: stacks()
+            .into_iter()
+            .filter(|one| matches!(one.state, WaitReason::Lock | WaitReason::Fsync))
+            .collect(),
+        notes: Vec::new(),
+    }
 }

@@ -1,7 +1,7 @@
 //! What threads wait for, in words: reasons, causes, evidence and fixes of needless waiting.
 
 use genba_model::{
-    Estimate, PathStep, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace,
+    Estimate, OffCpu, PathStep, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace,
     WaitReason, Waits,
 };
 use genba_units::format;
@@ -71,10 +71,54 @@ pub(crate) fn title(cause: WaitCause) -> &'static str {
 
 /// Returns the program and its arguments, or the process.
 pub(crate) fn target(all: &Waits) -> Vec<String> {
-    match (all.command.is_empty(), all.pid) {
+    command_or_process(&all.command, all.pid)
+}
+
+/// Returns a command, or the process that was attached to.
+pub(crate) fn command_or_process(command: &[String], pid: Option<i32>) -> Vec<String> {
+    match (command.is_empty(), pid) {
         (true, Some(pid)) => vec!["process".to_owned(), pid.to_string()],
-        _ => all.command.clone(),
+        _ => command.to_vec(),
     }
+}
+
+/// Returns how much of the threads' time was off a CPU, and for which reasons.
+pub(crate) fn off_cpu(all: &OffCpu) -> String {
+    /// Most reasons that are named.
+    const MAX_REASONS: usize = 4;
+    let mut reasons: Vec<(WaitReason, f64)> = Vec::new();
+    for one in &all.stacks {
+        match reasons.iter_mut().find(|sum| sum.0 == one.state) {
+            Some(sum) => sum.1 += one.seconds,
+            None => reasons.push((one.state, one.seconds)),
+        }
+    }
+    reasons.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let share = |part: f64, whole: f64| match whole > 0.0 {
+        true => format::share(part / whole),
+        false => format::share(0.0),
+    };
+    let words: Vec<String> = reasons
+        .iter()
+        .take(MAX_REASONS)
+        .map(|(reason, seconds)| {
+            format!(
+                "{} {}",
+                short_reason(*reason),
+                share(*seconds, all.off_cpu_seconds)
+            )
+        })
+        .collect();
+    let mut text = format!(
+        "off a CPU {} of {} of the threads' wall time ({})",
+        format::seconds(all.off_cpu_seconds),
+        format::seconds(all.thread_seconds),
+        share(all.off_cpu_seconds, all.thread_seconds)
+    );
+    if !words.is_empty() {
+        text.push_str(&format!(": {}", words.join(", ")));
+    }
+    text
 }
 
 /// Returns how the wall time divides: `wall 3.21 s: on a CPU 12 % (10–14), waiting 88 %`, with the part

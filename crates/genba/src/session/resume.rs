@@ -74,6 +74,7 @@ fn verb_of(kind: CaseKind) -> &'static str {
         CaseKind::Sweep => "sweep",
         CaseKind::Bisection => "bisect",
         CaseKind::Investigation => "investigate",
+        CaseKind::Waits => "wait",
         CaseKind::Comparison => "bench",
     }
 }

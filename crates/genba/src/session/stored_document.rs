@@ -56,7 +56,7 @@ pub fn stored_document(
                 page::ablation_html(&ablation),
             ))
         }
-        CaseKind::Investigation | CaseKind::Comparison => None,
+        CaseKind::Investigation | CaseKind::Comparison | CaseKind::Waits => None,
     };
     let (text, page) = rendered.unwrap_or_default();
     Ok(StoredDocument { text, page, body })

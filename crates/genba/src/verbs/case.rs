@@ -131,6 +131,16 @@ fn show(store: &Store, id: &str, json: &JsonArgs, output: &Output) -> VerbResult
         }
         return Ok(Exit::Done);
     }
+    if kind == CaseKind::Waits
+        && let Some(waits) = case.waits()?
+    {
+        if json.wanted() {
+            output.json(json, kind.name(), waits)?;
+        } else {
+            output.result(&terminal::waits(&waits, output.screen()))?;
+        }
+        return Ok(Exit::Done);
+    }
     if let Some(comparison) = case.comparison()? {
         if json.wanted() {
             output.json(json, "comparison", comparison)?;
@@ -186,9 +196,10 @@ fn export(
         Format::Html if case.kind()?.is_experiment() => {
             session::stored_document(&case, case.kind()?, output.screen())?.page
         }
-        Format::Html => match case.comparison()? {
-            Some(comparison) => genba_report::page::comparison_html(&comparison),
-            None => genba_report::page::html(&case.investigation()?),
+        Format::Html => match (case.kind()?, case.waits()?, case.comparison()?) {
+            (CaseKind::Waits, Some(waits), _) => genba_report::page::waits_html(&waits),
+            (_, _, Some(comparison)) => genba_report::page::comparison_html(&comparison),
+            _ => genba_report::page::html(&case.investigation()?),
         },
         Format::Json => case.export_json()?,
     };

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use genba_attribution::ProfileOptions;
-use genba_model::{Event, Precision, Profile, ScriptProfile};
+use genba_model::{Event, Precision, Profile, ScriptProfile, Waits};
 use genba_report::flame_graph::{self, FlameOptions};
+use genba_report::wall_flame_graph::{self, Shown};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
@@ -16,8 +17,16 @@ use crate::recording_args::RecordingArgs;
 #[command(after_help = "Examples:
   genba record -g -- ./prog && genba flame     writes flame.svg
   genba flame -i latest -o -                   to standard output
-  genba flame --collapsed -o stacks.txt        collapsed stacks for other flame graph tools")]
+  genba flame --collapsed -o stacks.txt        collapsed stacks for other flame graph tools
+  genba wait -- ./prog && genba flame latest   wall time of all threads, on CPUs and off, in two colours
+  genba flame --off-cpu                        only where threads wait, of the newest case
+
+A case of wait or investigate that knows the waits is drawn with them; --on-cpu draws its samples.")]
 pub struct Args {
+    /// Recording to read, as with --input.
+    #[arg(value_name = "FILE|CASE")]
+    from: Option<PathBuf>,
+
     #[command(flatten)]
     recording: RecordingArgs,
 
@@ -37,13 +46,35 @@ pub struct Args {
     #[arg(long)]
     script: bool,
 
+    /// Draw only the time of threads off a CPU, of a case of `genba wait` or `genba investigate`
+    /// [default: the newest case].
+    #[arg(long, conflicts_with_all = ["script", "on_cpu"])]
+    off_cpu: bool,
+
+    /// Draw only samples on a CPU, also of a case that knows the waits.
+    #[arg(long)]
+    on_cpu: bool,
+
     /// Write collapsed stacks instead of an SVG.
     #[arg(long)]
     collapsed: bool,
 }
 
 /// Runs `genba flame`.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    args.recording.or_input(args.from.take())?;
+    let options = FlameOptions {
+        inverted: args.inverted,
+        reversed: args.reversed,
+        ..FlameOptions::default()
+    };
+    if let Some((waits, shown)) = wall_time(&args)? {
+        let text = match args.collapsed {
+            true => wall_flame_graph::collapsed(&waits, shown),
+            false => wall_flame_graph::svg(&waits, shown, &options).map_err(Failure::usage)?,
+        };
+        return write(&args, &text, output);
+    }
     let stored = args
         .recording
         .case()
@@ -69,15 +100,27 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let text = if args.collapsed {
         flame_graph::collapsed(&profile)
     } else {
-        let options = FlameOptions {
-            inverted: args.inverted,
-            reversed: args.reversed,
-            ..FlameOptions::default()
-        };
         flame_graph::svg(&profile, &options).map_err(Failure::usage)?
     };
+    write(&args, &text, output)
+}
+
+/// The waits to draw: those that were requested, or those of the case, unless only samples are
+/// requested.
+fn wall_time(args: &Args) -> Result<Option<(Waits, Shown)>, Failure> {
+    if args.off_cpu {
+        return Ok(Some((args.recording.waits()?, Shown::OffCpu)));
+    }
+    if args.on_cpu || args.script {
+        return Ok(None);
+    }
+    let waits = args.recording.waits_of_case()?;
+    Ok(waits.map(|waits| (waits, Shown::All)))
+}
+
+fn write(args: &Args, text: &str, output: &Output) -> VerbResult {
     if args.output.as_os_str() == "-" {
-        output.result(&text)?;
+        output.result(text)?;
         return Ok(Exit::Done);
     }
     std::fs::write(&args.output, text).map_err(|error| {

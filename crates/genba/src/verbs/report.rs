@@ -32,8 +32,15 @@ enum By {
   genba report                          functions of ./perf.data
   genba report -i 7f3a --by line        source lines of a case
   genba report --by script              functions of Python or Ruby (needs record --script)
-  genba report --calls qsort            callers and callees of qsort (needs -g)")]
+  genba report --calls qsort            callers and callees of qsort (needs -g)
+  genba wait -- ./prog && genba report --off-cpu
+                                        functions and stacks by the time off a CPU, with reasons
+  genba report 7f3a --off-cpu           the same of a case of wait or investigate")]
 pub struct Args {
+    /// Recording to read, as with --input.
+    #[arg(value_name = "FILE|CASE")]
+    from: Option<std::path::PathBuf>,
+
     #[command(flatten)]
     recording: RecordingArgs,
 
@@ -57,12 +64,21 @@ pub struct Args {
     #[arg(long)]
     raw: bool,
 
+    /// Show the time of threads off a CPU instead: waits with reason and object, of a case of `genba
+    /// wait` or `genba investigate` [default: the newest case].
+    #[arg(long, conflicts_with_all = ["by", "calls", "raw"])]
+    off_cpu: bool,
+
     #[command(flatten)]
     json: JsonArgs,
 }
 
 /// Runs `genba report`.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    args.recording.or_input(args.from.take())?;
+    if args.off_cpu {
+        return off_cpu(&args, output);
+    }
     if args.by == By::Script {
         return script(&args, output);
     }
@@ -96,16 +112,36 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             // Shown before.
             By::Script => return Ok(Exit::Done),
         },
-        limit: if args.limit == 0 {
-            usize::MAX
-        } else {
-            args.limit
-        },
+        limit: rows(args.limit),
         min_share: args.percent_limit / 100.0,
         calls_of: args.calls,
     };
     output.result(&terminal::report(&profile, &options, output.screen()))?;
     Ok(Exit::Done)
+}
+
+/// Functions and stacks off a CPU.
+fn off_cpu(args: &Args, output: &Output) -> VerbResult {
+    let found = genba_investigate::waits::off_cpu(&args.recording.waits()?);
+    if args.json.wanted() {
+        output.json(&args.json, "off-cpu", found)?;
+        return Ok(Exit::Done);
+    }
+    let options = ReportOptions {
+        limit: rows(args.limit),
+        min_share: args.percent_limit / 100.0,
+        ..ReportOptions::default()
+    };
+    output.result(&terminal::off_cpu(&found, &options, output.screen()))?;
+    Ok(Exit::Done)
+}
+
+/// The maximum number of rows, 0 being all.
+fn rows(limit: usize) -> usize {
+    match limit {
+        0 => usize::MAX,
+        limit => limit,
+    }
 }
 
 /// The functions of an interpreted language.
@@ -118,11 +154,7 @@ fn script(args: &Args, output: &Output) -> VerbResult {
         return Ok(Exit::Done);
     }
     let options = terminal::ScriptOptions {
-        limit: if args.limit == 0 {
-            usize::MAX
-        } else {
-            args.limit
-        },
+        limit: rows(args.limit),
         min_share: args.percent_limit / 100.0,
     };
     output.result(&terminal::script(&profile, options, output.screen()))?;

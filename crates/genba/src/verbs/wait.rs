@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use genba_case::Store;
 use genba_investigate::{in_words, waits};
-use genba_model::Waits;
+use genba_model::{Waits, Workload};
 use genba_report::{page, terminal};
 use genba_run::Launcher;
 use genba_units::parse_duration;
@@ -23,6 +24,8 @@ use crate::progress_line::ProgressLine;
   genba wait --html waits.html -- make -j4      the same as a page, with a timeline of threads
   genba wait -p 1234 --seconds 10               a running process for ten seconds
   genba wait -p 1234                            until Ctrl-C or its end
+  genba report --off-cpu                        then: functions and stacks by time off a CPU
+  genba flame latest                            and all threads' wall time as a flame graph
 
 Says how the wall time divides into time on CPUs and waiting; for what each thread waited (a lock,
 a condition, another thread, a child, a pipe, a socket, a file, fsync, a CPU, a sleep), at which
@@ -42,6 +45,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    /// Do not store a case.
+    #[arg(long)]
+    no_case: bool,
+
     #[command(flatten)]
     json: JsonArgs,
 
@@ -57,6 +64,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         ));
     }
     let cancel = interrupt::token()?;
+    let mut directory = None;
     let (found, failed) = match args.pid {
         Some(pid) => {
             let seconds = args.seconds.map(|time| time.as_secs_f64());
@@ -67,6 +75,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         None => {
             let prepared = args.run.prepare_shown(&args.json)?;
             let spec = &prepared.spec;
+            directory.clone_from(&spec.directory);
             let mut launcher = Launcher::new()?;
             let mut progress = ProgressLine::beside(spec, output);
             let (found, finished) = waits::of_command(&mut launcher, spec, &cancel, &mut progress)?;
@@ -75,6 +84,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         }
     };
     print(&found, &args, output)?;
+    if !args.no_case {
+        store(&found, directory, output);
+    }
     if cancel.is_triggered() {
         return Ok(Exit::Interrupted);
     }
@@ -83,6 +95,31 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         return Ok(Exit::TargetFailed);
     }
     Ok(Exit::Done)
+}
+
+/// Stores the case. Without a directory for it the result has been shown all the same.
+fn store(found: &Waits, directory: Option<PathBuf>, output: &Output) {
+    let workload = Workload {
+        command: match found.pid {
+            Some(pid) => vec!["process".to_owned(), pid.to_string()],
+            None => found.command.clone(),
+        },
+        shell: None,
+        directory: directory
+            .or_else(|| std::env::current_dir().ok())
+            .unwrap_or_default()
+            .display()
+            .to_string(),
+        name: None,
+    };
+    let host = genba_host::fingerprint(false);
+    match Store::open_root().create_waits(&workload, &host, found) {
+        Ok(case) => output.note(&format!(
+            "CASE  {0}   genba report --off-cpu -i {0}, genba flame -i {0}",
+            case.id()
+        )),
+        Err(error) => output.note(&format!("no case stored: {error}")),
+    }
 }
 
 /// Writes the page and prints the result.

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::wait_sampler::system_call::BlockedCall;
+use crate::wait_sampler::wait_recording::SeenWakeUp;
+use crate::wait_sampler::wake_up_log::known_waker;
 
 impl WaitSampler {
     /// Looks at all threads. `timed` snapshots also account for the time since the last one.
@@ -18,7 +20,9 @@ impl WaitSampler {
             let blocked = live.files.blocked();
             let new = !(same && blocked.is_some());
             if new {
+                self.log_wake_up(at, last);
                 self.update(at, blocked)?;
+                self.live[at].waits_since = now;
             }
             let live = &mut self.live[at];
             let thread = &mut self.threads[live.index as usize];
@@ -55,6 +59,27 @@ impl WaitSampler {
         }
         self.who_ends_waits(&mut snapshot);
         Ok(snapshot)
+    }
+
+    /// Logs that the wait in which a thread was seen at the snapshot of `last` is over, if it is known who ended it.
+    fn log_wake_up(&mut self, at: usize, last: u64) {
+        let live = &self.live[at];
+        let Some(wait) = &live.waits else {
+            return;
+        };
+        let index_of = |tid: i32| self.indices.get(&tid).copied();
+        let threads_of = |pid: i32| {
+            let threads = self.live.iter().filter(|one| one.pid == pid);
+            threads.map(|one| one.index).collect()
+        };
+        if let Some(waker) = known_waker(wait, &index_of, &threads_of) {
+            self.wake_ups.add(SeenWakeUp {
+                at: last.max(live.waits_since),
+                waited: last.saturating_sub(live.waits_since),
+                waker,
+                woken: live.index,
+            });
+        }
     }
 
     /// Finds out what a thread does that may have done something else since the last look.

@@ -52,6 +52,7 @@ impl WaitSampler {
             activity: Activity::default(),
             files,
             waits: None,
+            waits_since: 0,
             state,
         });
         if let Some(io) = ProcessIo::of(pid) {
