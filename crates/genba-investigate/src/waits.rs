@@ -7,6 +7,7 @@ use genba_model::Waits;
 use genba_profile::wait_sampler::{WaitRecording, watch_command, watch_process};
 use genba_profile::{ProfileError, Recording};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher, text_of};
+use genba_runtime::script::LiveScripts;
 
 pub use genba_wait::off_cpu;
 
@@ -25,7 +26,15 @@ pub fn of_command(
     progress.update("watching what threads wait for", None);
     let directory = genba_run::PrivateDirectory::new("waits").map_err(internal)?;
     let path = directory.path().join("stacks.data");
-    let (recording, finished) = watch_command(launcher, spec, &path, &own_command_line(), cancel)?;
+    let mut scripts = LiveScripts::default();
+    let (recording, finished) = watch_command(
+        launcher,
+        spec,
+        &path,
+        &own_command_line(),
+        &mut scripts,
+        cancel,
+    )?;
     progress.update("finding names", None);
     let mut waits = document(&recording, &path)?;
     waits.command = spec.argv.iter().map(|word| text_of(word)).collect();
@@ -47,7 +56,15 @@ pub fn of_process(
     let directory = genba_run::PrivateDirectory::new("waits").map_err(internal)?;
     let path = directory.path().join("stacks.data");
     let began = Instant::now();
-    let recording = watch_process(pid, duration, &path, &own_command_line(), cancel)?;
+    let mut scripts = LiveScripts::default();
+    let recording = watch_process(
+        pid,
+        duration,
+        &path,
+        &own_command_line(),
+        &mut scripts,
+        cancel,
+    )?;
     progress.update("finding names", None);
     let mut waits = document(&recording, &path)?;
     waits.pid = Some(pid);

@@ -61,9 +61,38 @@ pub fn is_runtime_library(module: &str) -> bool {
     RUNTIME.iter().any(|prefix| file.starts_with(prefix))
 }
 
+/// Whether a module is an interpreter of Python or Ruby or an extension that comes with it.
+#[must_use]
+pub fn is_script_runtime(module: &str) -> bool {
+    let file = module.rsplit('/').next().unwrap_or(module);
+    ["python", "libpython", "ruby", "libruby"]
+        .iter()
+        .any(|prefix| file.starts_with(prefix))
+        || module.contains("/lib-dynload/")
+        || module.contains("/ruby/3.") && !module.contains("/gems/")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn interpreters_and_their_extensions_are_told_from_packages() {
+        assert!(is_script_runtime("/usr/bin/python3.11"));
+        assert!(is_script_runtime(
+            "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2"
+        ));
+        assert!(is_script_runtime(
+            "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"
+        ));
+        assert!(is_script_runtime(
+            "/usr/lib/x86_64-linux-gnu/ruby/3.1.0/stringio.so"
+        ));
+        assert!(!is_script_runtime(
+            "/usr/lib/python3/dist-packages/numpy/core/_multiarray.so"
+        ));
+        assert!(!is_script_runtime("/srv/app/pythonish/server"));
+    }
 
     #[test]
     fn compiler_headers_are_not_user_code() {

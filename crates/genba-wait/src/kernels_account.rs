@@ -57,6 +57,7 @@ pub fn scaled(recording: &WaitRecording) -> WaitRecording {
                 &mut chain.ns,
                 &mut chain.idle_ns,
                 &mut chain.alone_ns,
+                &mut chain.others_done_ns,
                 &mut chain.awaited_ns,
             ] {
                 *ns *= factor;
@@ -100,6 +101,7 @@ mod tests {
             snapshots: 10,
             idle_ns: if state == 1 { ns } else { 0.0 },
             alone_ns: if state == 0 { ns } else { 0.0 },
+            others_done_ns: 0.0,
             awaited_ns: 0.0,
         };
         let recording = WaitRecording {

@@ -54,7 +54,7 @@ pub fn waits(recording: &WaitRecording, stacks: &Recording) -> Result<Waits, Rea
         .iter()
         .map(|snapshot| (snapshot.tid, snapshot.time));
     let wanted: HashSet<(i32, u64)> = waiting.chain(running).collect();
-    let stacks = Stacks::read(stacks, &wanted)?;
+    let stacks = Stacks::read(stacks, &wanted, &recording.scripts)?;
     Ok(of_view(&View::new(
         recording,
         &stacks,

@@ -36,12 +36,27 @@ const NAMES: [(&str, WaitReason); 26] = [
     ("write_contended", WaitReason::Lock),
 ];
 
+/// The function of CPython that takes a lock of a script (Python/thread_pthread.h).
+const PYTHON_LOCK: &str = "PyThread_acquire_lock_timed";
+
 /// What a wait is for, more exactly than its system call tells.
 pub fn refine(wait: &SeenWait, stack: &[NamedFrame]) -> WaitReason {
     if !matches!(wait.reason, WaitReason::Condition | WaitReason::Lock)
         || wait.call != libc::SYS_futex
     {
         return wait.reason;
+    }
+    if let Some(script) = stack.iter().find(|frame| frame.script)
+        && stack
+            .iter()
+            .any(|frame| frame.place.function == PYTHON_LOCK)
+    {
+        // The language's own conditions, queues and joins are made of such locks.
+        return match (script.own, script.place.function.as_str()) {
+            (true, _) => WaitReason::Lock,
+            (false, name) if name.ends_with("_wait_for_tstate_lock") => WaitReason::Join,
+            _ => WaitReason::Condition,
+        };
     }
     // From the kernel outward up to the user's code: the outermost library function says what the
     // user asked for (a condition's wait ends by taking its lock).
@@ -82,6 +97,7 @@ mod tests {
                 },
                 own: *own,
                 kernel: false,
+                script: false,
             })
             .collect()
     }
@@ -140,6 +156,30 @@ mod tests {
             &[("syscall", false), ("spin_lock", true)],
         );
         assert_eq!(own_lock, WaitReason::Lock);
+    }
+
+    #[test]
+    fn locks_of_a_python_script_are_told_from_what_its_library_makes_of_them() {
+        let python = |script: (&str, bool)| {
+            let mut frames = stack(&[
+                ("sem_clockwait", false),
+                ("PyThread_acquire_lock_timed", false),
+                script,
+                ("main", true),
+            ]);
+            frames[2].script = true;
+            let wait = SeenWait {
+                reason: WaitReason::Condition,
+                call: libc::SYS_futex,
+                object: WaitObject::Futex(8, None),
+                stack: (1, 1),
+            };
+            refine(&wait, &frames)
+        };
+        assert_eq!(python(("step", true)), WaitReason::Lock);
+        assert_eq!(python(("Condition.wait", false)), WaitReason::Condition);
+        let join = "Thread._wait_for_tstate_lock";
+        assert_eq!(python((join, false)), WaitReason::Join);
     }
 
     #[test]

@@ -8,13 +8,13 @@ use crate::stacks::NamedFrame;
 /// what calls it where that has no symbol; Ruby's `gvl_acquire` (thread_pthread.c up to 3.2) and
 /// `thread_sched_to_running` (from 3.3 on).
 const WAITING: [(&str, &str); 7] = [
-    ("take_gil", "GIL"),
-    ("PyEval_RestoreThread", "GIL"),
-    ("PyEval_AcquireThread", "GIL"),
-    ("PyEval_AcquireLock", "GIL"),
-    ("gvl_acquire", "GVL"),
-    ("thread_sched_to_running", "GVL"),
-    ("thread_sched_wait_running_turn", "GVL"),
+    ("take_gil", "the GIL"),
+    ("PyEval_RestoreThread", "the GIL"),
+    ("PyEval_AcquireThread", "the GIL"),
+    ("PyEval_AcquireLock", "the GIL"),
+    ("gvl_acquire", "the GVL"),
+    ("thread_sched_to_running", "the GVL"),
+    ("thread_sched_wait_running_turn", "the GVL"),
 ];
 /// Frames between the kernel and these functions: the C library's, and wrappers of conditions.
 const MAX_BETWEEN: usize = 6;
@@ -62,14 +62,14 @@ mod tests {
             "take_gil.lto_priv.0",
             "PyEval_RestoreThread",
         ];
-        assert_eq!(lock(WaitReason::Condition, &python), Some("GIL"));
+        assert_eq!(lock(WaitReason::Condition, &python), Some("the GIL"));
         // A stripped interpreter has only the functions that others may call.
         let stripped = ["pthread_cond_timedwait", "PyEval_RestoreThread"];
-        assert_eq!(lock(WaitReason::Condition, &stripped), Some("GIL"));
+        assert_eq!(lock(WaitReason::Condition, &stripped), Some("the GIL"));
         let ruby = ["pthread_cond_wait", "gvl_acquire_common", "gvl_acquire"];
-        assert_eq!(lock(WaitReason::Condition, &ruby), Some("GVL"));
+        assert_eq!(lock(WaitReason::Condition, &ruby), Some("the GVL"));
         let newer = ["pthread_cond_wait", "thread_sched_to_running_common.isra.0"];
-        assert_eq!(lock(WaitReason::Condition, &newer), Some("GVL"));
+        assert_eq!(lock(WaitReason::Condition, &newer), Some("the GVL"));
     }
 
     #[test]

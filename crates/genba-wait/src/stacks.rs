@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use genba_model::WaitPlace;
 use genba_profile::reader::{Sample, StackId, Tables};
+use genba_profile::wait_sampler::{ScriptFrame, ScriptStacks};
 use genba_profile::{ReadError, ReadOptions, Recording};
 use genba_symbols::{
     KernelSymbols, ModuleKind, RecordedKernel, Symbolizer, is_library_name, is_runtime_library,
-    is_toolchain_file,
+    is_script_runtime, is_toolchain_file,
 };
 
 /// Most frames of a stack that are named.
@@ -22,6 +23,8 @@ pub struct NamedFrame {
     pub own: bool,
     /// Whether it is the kernel's.
     pub kernel: bool,
+    /// Whether it is an interpreted function of a script.
+    pub script: bool,
 }
 
 /// Stacks of samples by thread and time.
@@ -32,11 +35,15 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Reads the stacks of these samples of a recording.
+    /// Reads the stacks of these samples of a recording, with what scripts did at them.
     ///
     /// # Errors
     /// When the recording cannot be read.
-    pub fn read(recording: &Recording, wanted: &HashSet<(i32, u64)>) -> Result<Self, ReadError> {
+    pub fn read(
+        recording: &Recording,
+        wanted: &HashSet<(i32, u64)>,
+        scripts: &ScriptStacks,
+    ) -> Result<Self, ReadError> {
         let mut found: HashMap<(i32, u64), StackId> = HashMap::new();
         let mut sink = |sample: &Sample, _: &Tables| {
             let key = (sample.tid, sample.time);
@@ -50,12 +57,14 @@ impl Stacks {
             reference: tables.kernel_reference.clone(),
         });
         let code = Symbolizer::new(tables.modules.clone(), kernel);
-        let mut named: HashMap<StackId, u32> = HashMap::new();
+        let mut named: HashMap<(StackId, Option<u32>), u32> = HashMap::new();
         let mut stacks = Self::default();
         for (sample, id) in found {
             let all = &mut stacks.stacks;
-            let index = *named.entry(id).or_insert_with(|| {
-                all.push(name(&code, &tables, id));
+            let script = scripts.id(sample);
+            let index = *named.entry((id, script)).or_insert_with(|| {
+                let frames = script.map_or(&[][..], |script| scripts.frames(script));
+                all.push(name(&code, &tables, id, frames));
                 all.len() as u32 - 1
             });
             stacks.by_sample.insert(sample, index);
@@ -126,7 +135,14 @@ pub fn entry_function(stack: &[NamedFrame]) -> Option<&str> {
         .map(|frame| frame.place.function.as_str())
 }
 
-fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
+/// The native frames and, outside of them, those of the script. Where there is a script its interpreter is not the
+/// user's code, nor is a library without line information.
+fn name(
+    code: &Symbolizer,
+    tables: &Tables,
+    id: StackId,
+    script: &[ScriptFrame],
+) -> Vec<NamedFrame> {
     let mut named = Vec::new();
     for frame in tables.stack(id).take(MAX_FRAMES) {
         let location = tables.location(frame.location);
@@ -139,7 +155,8 @@ fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
         let path = code.module_name(module);
         let own_module = code.module(module).kind != ModuleKind::Vdso
             && path.starts_with('/')
-            && !is_runtime_library(&path);
+            && !is_runtime_library(&path)
+            && (script.is_empty() || !is_script_runtime(&path));
         let file = path.rsplit('/').next().unwrap_or(&path);
         let symbol = code.function_at(module, address).map(|found| {
             // Without symbols the name is an address, which says nothing without its file.
@@ -163,6 +180,7 @@ fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
             named.push(NamedFrame {
                 own: own_module && users && !is_library_name(&function),
                 kernel,
+                script: false,
                 place: WaitPlace {
                     function,
                     file: line.file.as_deref().map(str::to_owned),
@@ -174,8 +192,13 @@ fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
             let known = symbol.is_some();
             let function = symbol.unwrap_or_else(|| format!("[unknown in {file}]"));
             named.push(NamedFrame {
-                own: own_module && known && !is_library_name(&function) && !is_start(&function),
+                own: own_module
+                    && known
+                    && script.is_empty()
+                    && !is_library_name(&function)
+                    && !is_start(&function),
                 kernel,
+                script: false,
                 place: WaitPlace {
                     function,
                     file: None,
@@ -184,6 +207,16 @@ fn name(code: &Symbolizer, tables: &Tables, id: StackId) -> Vec<NamedFrame> {
             });
         }
     }
+    named.extend(script.iter().map(|frame| NamedFrame {
+        own: frame.own,
+        kernel: false,
+        script: true,
+        place: WaitPlace {
+            function: frame.function.clone(),
+            file: Some(frame.file.clone()),
+            line: (frame.line > 0).then_some(frame.line),
+        },
+    }));
     named
 }
 

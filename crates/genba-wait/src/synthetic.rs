@@ -28,6 +28,7 @@ pub fn frames(names: &[&str]) -> Vec<NamedFrame> {
             },
             own: at == last,
             kernel: false,
+            script: false,
         })
         .collect()
 }
@@ -133,6 +134,7 @@ impl SyntheticRecording {
             snapshots: ms as u64,
             idle_ns: idle * MS,
             alone_ns: alone * MS,
+            others_done_ns: alone * MS,
             awaited_ns: alone * MS,
         });
         self.recording.chains.len() as u32 - 1

@@ -195,7 +195,12 @@ impl<'a> View<'a> {
                 true => 1.0 - thread.runnable as f64 * foreign / ready,
                 false => 1.0,
             };
-            for ns in [&mut chain.ns, &mut chain.alone_ns, &mut chain.awaited_ns] {
+            for ns in [
+                &mut chain.ns,
+                &mut chain.alone_ns,
+                &mut chain.others_done_ns,
+                &mut chain.awaited_ns,
+            ] {
                 *ns *= kept;
             }
         }
@@ -307,7 +312,10 @@ fn waiting(
     recording: &WaitRecording,
     names: &mut ObjectNames,
 ) -> State {
-    let runtime_lock = runtime_lock(wait.reason, stack);
+    let runtime_lock = match wait.object {
+        WaitObject::InterpreterLock(name) => Some(name),
+        _ => runtime_lock(wait.reason, stack),
+    };
     State {
         reason: match runtime_lock {
             Some(_) => WaitReason::Lock,
@@ -340,6 +348,7 @@ fn object(wait: &SeenWait, recording: &WaitRecording, names: &mut ObjectNames) -
                 .and_then(|(path, distance)| names.variable(path, *distance));
             Some(variable.unwrap_or_else(|| format!("{address:#x}")))
         }
+        WaitObject::InterpreterLock(name) => Some((*name).to_owned()),
         WaitObject::Descriptor(name) => Some(name.clone()),
         WaitObject::Child(0) => Some("any child".to_owned()),
         WaitObject::Child(pid) => Some(match name_of(*pid) {

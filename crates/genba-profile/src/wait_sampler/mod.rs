@@ -16,6 +16,7 @@ mod cpu_quota;
 mod descriptor_peers;
 mod process_tree;
 mod sampler;
+mod scripts;
 mod snapshots;
 mod stack_copy;
 mod system_call;
@@ -29,6 +30,7 @@ mod wakers;
 mod watch;
 
 pub use sampler::WaitSampler;
+pub use scripts::{NoScripts, ScriptFrame, ScriptStacks, ScriptWait, Scripts};
 pub use wait_recording::{
     Chain, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex, ThreadIndex, WaitObject,
     WaitRecording, WatchedProcess, WatchedThread,

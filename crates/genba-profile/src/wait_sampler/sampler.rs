@@ -4,7 +4,7 @@
 mod look;
 mod thread_list;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -18,6 +18,7 @@ use super::cpu_clock;
 use super::cpu_quota::{CpuQuota, allowed_cpus, machine_busy};
 use super::descriptor_peers::DescriptorPeers;
 use super::process_tree;
+use super::scripts::{ScriptStacks, Scripts};
 use super::snapshots::{Snapshots, ThreadNow, extend_timeline};
 use super::stack_copy::{self, CodeRanges};
 use super::thinning::Thinning;
@@ -67,6 +68,8 @@ struct Live {
     /// When that wait was first seen, CLOCK_MONOTONIC ns.
     waits_since: u64,
     state: StateIndex,
+    /// Looks at this wait after which what its script does was not known.
+    unsettled: u8,
 }
 
 /// A sample on a CPU, which stands for `weight` of them.
@@ -81,7 +84,7 @@ pub struct CpuSample {
 }
 
 /// The sampler of one command or process.
-pub struct WaitSampler {
+pub struct WaitSampler<'s> {
     events: Option<OpenedEvents>,
     writer: Writer,
     command: Vec<String>,
@@ -92,9 +95,13 @@ pub struct WaitSampler {
     indices: HashMap<i32, ThreadIndex>,
     processes: HashMap<i32, WatchedProcess>,
     io_before: HashMap<i32, ProcessIo>,
+    /// Files that each process was seen to have open.
+    open_files: HashMap<i32, HashSet<std::path::PathBuf>>,
     code: HashMap<i32, (CodeRanges, Instant)>,
     /// Samples of stacks by thread and key.
-    stacks: HashMap<(i32, u64), (i32, u64)>,
+    stacks: HashMap<(i32, u64, Option<u32>), (i32, u64)>,
+    scripts: &'s mut dyn Scripts,
+    script_stacks: ScriptStacks,
     /// Files in whose data words lie that threads waited on.
     variables: HashMap<(i32, u64), Option<(String, u64)>>,
     peers: DescriptorPeers,
@@ -117,18 +124,23 @@ pub struct WaitSampler {
     notes: Vec<String>,
 }
 
-impl std::fmt::Debug for WaitSampler {
+impl std::fmt::Debug for WaitSampler<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WaitSampler").finish_non_exhaustive()
     }
 }
 
-impl WaitSampler {
+impl<'s> WaitSampler<'s> {
     /// Attaches to a target and creates the file for stacks.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn open(target: Target, path: &Path, command: &[String]) -> Result<Self, ProfileError> {
+    pub fn open(
+        target: Target,
+        path: &Path,
+        command: &[String],
+        scripts: &'s mut dyn Scripts,
+    ) -> Result<Self, ProfileError> {
         let io = |source| ProfileError::Write {
             path: path.to_owned(),
             source,
@@ -172,8 +184,11 @@ impl WaitSampler {
             indices: HashMap::new(),
             processes: HashMap::new(),
             io_before: HashMap::new(),
+            open_files: HashMap::new(),
             code: HashMap::new(),
             stacks: HashMap::new(),
+            scripts,
+            script_stacks: ScriptStacks::default(),
             variables: HashMap::new(),
             peers: DescriptorPeers::default(),
             quota: CpuQuota::of(leader),
@@ -297,10 +312,13 @@ impl WaitSampler {
                 for one in sampled {
                     // Looked at late, the others are no longer as they were at the sample.
                     let late = now.saturating_sub(one.time) > MAX_DELAY_NS;
-                    if let Some(thread) = self.indices.get(&one.tid).filter(|_| !late) {
-                        let leader = self.leader_of_sample(&snapshot, *thread, random);
+                    if let Some(&thread) = self.indices.get(&one.tid).filter(|_| !late) {
+                        let leader = self.leader_of_sample(&snapshot, thread, random);
                         self.snapshots
-                            .add_cpu_sample(&snapshot, leader, *thread, one, random);
+                            .add_cpu_sample(&snapshot, leader, thread, one, random);
+                        let pid = self.threads[thread as usize].pid;
+                        let script = self.script_stacks.intern(self.scripts.stack(pid, one.tid));
+                        self.script_stacks.set((one.tid, one.time), script);
                     }
                 }
                 // Random as well: samples come in a rhythm.
@@ -333,6 +351,7 @@ impl WaitSampler {
                     .to_owned(),
             );
         }
+        self.notes.extend(self.scripts.notes());
         let (count, runnable_ns) = (self.snapshots.count, self.snapshots.runnable_ns);
         let excess_ns = self.snapshots.excess_ns;
         let (states, chains, pairs, cpu_snapshots) = self.snapshots.finish();
@@ -355,6 +374,7 @@ impl WaitSampler {
             pairs,
             cpu_snapshots,
             wake_ups: self.wake_ups.finish(),
+            scripts: self.script_stacks,
             runnable_ns,
             excess_ns,
             machine_busy: machine_busy().saturating_sub(self.busy_before),
@@ -457,6 +477,7 @@ impl WaitSampler {
                         if exec {
                             self.code.remove(&pid);
                             self.variables.retain(|(of, _), _| *of != pid);
+                            self.scripts.executed(pid);
                         }
                         if exec && pid == self.leader {
                             self.starter = None;

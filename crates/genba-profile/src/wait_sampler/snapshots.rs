@@ -32,6 +32,10 @@ pub struct ThreadNow {
     pub waits: bool,
     /// Whether it waits for other threads rather than for the world outside.
     pub for_threads: bool,
+    /// Whether it waits for its turn under a lock under which all threads of a script run: it has work.
+    pub for_turn: bool,
+    /// Whether it is at work and blocked in reading or writing.
+    pub in_io: bool,
     /// Whether this wait has only just been seen to begin.
     pub new: bool,
     /// The threads of which one ends the wait, as far as that is known.
@@ -122,14 +126,18 @@ impl Snapshots {
                 sum.1 += 1;
             }
         }
+        let for_turn = now.iter().filter(|one| one.for_turn).count();
         if let Some((chain, _)) = self.chain(now, &by_thread, leader, None, random) {
             let sum = &mut self.chain_sums[chain as usize];
             sum.ns += time;
             sum.snapshots += 1;
-            match ready {
+            match ready + for_turn {
                 0 => sum.idle_ns += time,
                 1 => {
                     sum.alone_ns += time;
+                    if now.iter().all(|one| !one.in_io) {
+                        sum.others_done_ns += time;
+                    }
                     if now.iter().filter(|one| one.for_threads).count() >= 2 {
                         sum.awaited_ns += time;
                     }
@@ -168,7 +176,7 @@ impl Snapshots {
             weight: sample.weight,
             chain,
             waiters,
-            alone: now.iter().filter(|one| !one.waits).count() <= 1,
+            alone: now.iter().filter(|one| !one.waits || one.for_turn).count() <= 1,
         });
     }
 
@@ -228,6 +236,7 @@ impl Snapshots {
                 snapshots: 0,
                 idle_ns: 0.0,
                 alone_ns: 0.0,
+                others_done_ns: 0.0,
                 awaited_ns: 0.0,
             });
             sums.len() as u32 - 1
@@ -308,6 +317,8 @@ mod tests {
             state,
             waits: waits_for.is_some(),
             for_threads: waits_for.is_some(),
+            for_turn: false,
+            in_io: false,
             new: true,
             waits_for: waits_for.unwrap_or_default().to_vec(),
         }
@@ -339,6 +350,29 @@ mod tests {
         );
         assert_eq!(pairs.len(), 2);
         assert_eq!((cpu[0].chain, &cpu[0].waiters[..]), (Some(0), &[locks][..]));
+    }
+
+    /// Main joins one of two workers, which runs; the other waits for its turn, or writes.
+    #[test]
+    fn who_waits_for_its_turn_has_work_and_who_writes_is_not_done() {
+        let alone = |change: &dyn Fn(&mut ThreadNow)| {
+            let mut snapshots = Snapshots::default();
+            let joins = snapshots.intern(0, wait(WaitReason::Join));
+            let other = snapshots.intern(1, wait(WaitReason::Lock));
+            let runs = snapshots.intern(2, None);
+            let mut all = [
+                now(0, joins, Some(&[2])),
+                now(1, other, Some(&[2])),
+                now(2, runs, None),
+            ];
+            change(&mut all[1]);
+            snapshots.add(&all, Some(0), (5, 2), 0);
+            let (_, chains, ..) = snapshots.finish();
+            (chains[0].alone_ns, chains[0].others_done_ns)
+        };
+        assert_eq!(alone(&|_| {}), (5.0, 5.0));
+        assert_eq!(alone(&|other| other.for_turn = true), (0.0, 0.0));
+        assert_eq!(alone(&|other| other.in_io = true), (5.0, 0.0));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use genba_model::WaitReason;
 
+use super::scripts::ScriptStacks;
+
 /// Index into [`WaitRecording::threads`].
 pub type ThreadIndex = u32;
 /// Index into [`WaitRecording::states`].
@@ -35,6 +37,8 @@ pub struct WaitRecording {
     pub cpu_snapshots: Vec<CpuSnapshot>,
     /// Ends of waits for which it is known who brought them about, those after the longest waits.
     pub wake_ups: Vec<SeenWakeUp>,
+    /// What scripts did at samples: on a CPU, and where they wait.
+    pub scripts: ScriptStacks,
     /// Sum over snapshots of threads on a CPU or runnable, × ns.
     pub runnable_ns: f64,
     /// Sum over snapshots of threads that were runnable beyond the number of CPUs, × ns.
@@ -91,6 +95,10 @@ pub struct WatchedProcess {
     pub reads: u64,
     /// Writing calls.
     pub writes: u64,
+    /// Looks at its open files while it read or wrote, in which there was one.
+    pub file_looks: u64,
+    /// Those in which one was open that had not been seen before.
+    pub new_file_looks: u64,
 }
 
 /// A distinct state of a thread, with the time in it.
@@ -133,6 +141,8 @@ pub enum WaitObject {
     Futex(u64, Option<(String, u64)>),
     /// A file by path, a pipe or socket by `pipe:[INODE]`, or what the kernel calls it.
     Descriptor(String),
+    /// The lock of an interpreter, by its name.
+    InterpreterLock(&'static str),
     /// A child process; 0 for any.
     Child(i32),
     /// Another thread, whose end is waited for.
@@ -152,6 +162,8 @@ pub struct Chain {
     pub idle_ns: f64,
     /// The part in which exactly one was, ns.
     pub alone_ns: f64,
+    /// The part of `alone_ns` in which no other thread at work was blocked in reading or writing, ns.
+    pub others_done_ns: f64,
     /// The part of `alone_ns` in which at least two others waited for threads, ns.
     pub awaited_ns: f64,
 }

@@ -13,6 +13,8 @@ pub enum Named {
     Nothing,
     /// A word in memory.
     Futex(u64),
+    /// A lock of an interpreter by its name, whether scripts run only under it, and the word that is blocked on.
+    InterpreterLock(&'static str, bool, Option<u64>),
     /// A descriptor's file.
     Descriptor(String),
     /// A child process; 0 for any.

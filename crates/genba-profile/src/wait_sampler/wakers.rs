@@ -127,6 +127,8 @@ mod tests {
                 state: 0,
                 waits: one.waits.is_some(),
                 for_threads: false,
+                for_turn: false,
+                in_io: false,
                 new: false,
                 waits_for: Vec::new(),
             })

@@ -9,7 +9,7 @@ use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::{WaitRecording, WaitSampler};
+use super::{Scripts, WaitRecording, WaitSampler};
 use crate::error::ProfileError;
 use crate::jit::JitArtifactRecorder;
 use crate::sampler::Target;
@@ -19,7 +19,7 @@ fn internal(error: impl std::fmt::Display) -> ProfileError {
 }
 
 /// Runs a command once and watches what its threads wait for. Stacks are recorded into `path`;
-/// `command_line` is genba's own, for that file.
+/// `command_line` is genba's own, for that file; `scripts` reads the frames of interpreters.
 ///
 /// # Errors
 /// When the command cannot be started or the file cannot be written.
@@ -28,11 +28,12 @@ pub fn watch_command(
     spec: &CommandSpec,
     path: &Path,
     command_line: &[String],
+    scripts: &mut dyn Scripts,
     cancel: &Cancel,
 ) -> Result<(WaitRecording, Finished), ProfileError> {
     let gated = launcher.prepare(spec)?;
     let pid = gated.pid();
-    let mut sampler = WaitSampler::open(Target::BeforeExec(pid), path, command_line)?;
+    let mut sampler = WaitSampler::open(Target::BeforeExec(pid), path, command_line, scripts)?;
     JitArtifactRecorder::remove_old(path);
     let jit = JitArtifactRecorder::start(pid, path, true);
     let (stop, stopper) = io::pipe().map_err(internal)?;
@@ -65,6 +66,7 @@ pub fn watch_process(
     duration: Option<Duration>,
     path: &Path,
     command_line: &[String],
+    scripts: &mut dyn Scripts,
     cancel: &Cancel,
 ) -> Result<WaitRecording, ProfileError> {
     let failed = |why: String| ProfileError::Attach { pid, why };
@@ -76,7 +78,7 @@ pub fn watch_process(
         rustix::io::Errno::SRCH => failed("there is no such process".to_owned()),
         other => failed(other.to_string()),
     })?;
-    let mut sampler = WaitSampler::open(Target::Running(pid), path, command_line)?;
+    let mut sampler = WaitSampler::open(Target::Running(pid), path, command_line, scripts)?;
     JitArtifactRecorder::remove_old(path);
     let jit = JitArtifactRecorder::start(pid, path, false);
     let (stop, stopper) = io::pipe().map_err(internal)?;

@@ -380,6 +380,11 @@ pub(crate) fn fix(one: &WaitFinding) -> String {
     let object = one.object.as_deref();
     let the_lock = object.unwrap_or("the lock");
     match one.cause {
+        // Threads cannot keep off a lock that is the interpreter's.
+        WaitCause::LockContention if matches!(object, Some("the GIL" | "the GVL")) => format!(
+            "do the work{holder} in several processes, or in an extension that releases {the_lock}: threads \
+             that run scripts take turns under it"
+        ),
         WaitCause::LockContention => format!(
             "do less{holder} while {the_lock} is held (prepare before, clean up after), or split the lock, by \
              key or by thread, so that threads seldom meet"

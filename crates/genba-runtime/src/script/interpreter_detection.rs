@@ -170,14 +170,14 @@ fn python(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
 
 fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
     let at = module.variable("ruby_version")?;
-    module.variable("ruby_current_vm_ptr")?;
+    let vm = module.variable("ruby_current_vm_ptr")?;
     let text = ProcessMemory(pid).some(at, 16);
     let text = text.split(|&b| b == 0).next().unwrap_or_default();
     let version = String::from_utf8_lossy(text).into_owned();
     let name = format!("CRuby {version}");
     match module.thread_variable("ruby_current_ec") {
         Some((number, offset)) if version.starts_with("3.1.") => {
-            let ruby = Box::new(Ruby::new(number, offset));
+            let ruby = Box::new(Ruby::new((number, offset), vm));
             Some(Detected::Known(Runtime::Ruby(ruby), name))
         }
         _ => Some(Detected::Unknown(name)),

@@ -4,9 +4,12 @@
 //! thread is stopped; [`profile()`] joins them with the native stacks of the same samples.
 
 mod interpreter_detection;
+mod live_scripts;
 mod python311_frames;
+mod python311_gil;
 mod python311_opcodes;
 mod ruby31_frames;
+mod ruby31_gvl;
 mod script_profile;
 mod script_sampler;
 pub mod script_stacks;
@@ -14,6 +17,7 @@ mod stack_nodes;
 mod thread_memory;
 
 pub use interpreter_detection::may_be_interpreter;
+pub use live_scripts::LiveScripts;
 
 pub use script_profile::{ScriptError, profile};
 pub use script_sampler::{DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};

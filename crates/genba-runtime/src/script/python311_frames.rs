@@ -164,22 +164,45 @@ impl Python {
             return None;
         }
         *seen = 0;
+        self.search(memory, pointer)
+    }
+
+    /// Where `_PyRuntime` is.
+    pub(super) fn runtime(&self) -> u64 {
+        self.runtime
+    }
+
+    /// Calls a function with the address of each thread state.
+    pub(super) fn each_thread(&self, memory: &impl Memory, found: &mut dyn FnMut(u64)) {
         let mut left = MAX_THREADS;
-        let mut interpreter = memory.word(self.runtime.wrapping_add(runtime::INTERPRETERS_HEAD))?;
+        let first = self.runtime.wrapping_add(runtime::INTERPRETERS_HEAD);
+        let mut interpreter = memory.word(first).unwrap_or(0);
         while interpreter != 0 && left > 0 {
-            let mut at = memory.word(interpreter.wrapping_add(interpreter::THREADS_HEAD))?;
+            let head = interpreter.wrapping_add(interpreter::THREADS_HEAD);
+            let mut at = memory.word(head).unwrap_or(0);
             while at != 0 && left > 0 {
                 left -= 1;
-                let state: [u8; thread::SIZE] = memory.bytes(at)?;
-                self.threads.insert(word_at(&state, thread::THREAD_ID), at);
-                if is_of(&state) {
-                    self.foreign_threads.remove(&pointer);
-                    return Some(state);
-                }
-                at = word_at(&state, thread::NEXT);
+                found(at);
+                at = memory
+                    .word(at.wrapping_add(thread::NEXT as u64))
+                    .unwrap_or(0);
             }
             left = left.saturating_sub(1);
-            interpreter = memory.word(interpreter.wrapping_add(interpreter::NEXT))?;
+            let next = memory.word(interpreter.wrapping_add(interpreter::NEXT));
+            interpreter = next.unwrap_or(0);
+        }
+    }
+
+    fn search(&mut self, memory: &impl Memory, pointer: u64) -> Option<[u8; thread::SIZE]> {
+        let mut states = Vec::new();
+        self.each_thread(memory, &mut |at| states.push(at));
+        for at in states {
+            let state: [u8; thread::SIZE] = memory.bytes(at)?;
+            self.threads.insert(word_at(&state, thread::THREAD_ID), at);
+            if word_at(&state, thread::THREAD_ID) == pointer {
+                self.foreign_threads.remove(&pointer);
+                return Some(state);
+            }
         }
         None
     }

@@ -54,6 +54,8 @@ pub struct Ruby {
     module: u64,
     /// Offset of `ruby_current_ec` among its variables.
     offset: u64,
+    /// Where `ruby_current_vm_ptr` is.
+    vm: u64,
     iseqs: HashMap<u64, Iseq>,
     node_cache: StackNodeCache,
 }
@@ -69,15 +71,22 @@ struct Iseq {
 }
 
 impl Ruby {
-    /// `module` is where the module number is (`DTPMOD64`), `offset` that of `ruby_current_ec`.
+    /// `module` is where the module number is (`DTPMOD64`), `offset` that of `ruby_current_ec`, `vm` where
+    /// `ruby_current_vm_ptr` is.
     #[must_use]
-    pub fn new(module: u64, offset: u64) -> Self {
+    pub fn new((module, offset): (u64, u64), vm: u64) -> Self {
         Self {
             module,
             offset,
+            vm,
             iseqs: HashMap::new(),
             node_cache: StackNodeCache::default(),
         }
+    }
+
+    /// Where `ruby_current_vm_ptr` is.
+    pub(super) fn vm(&self) -> u64 {
+        self.vm
     }
 
     /// The stack of the thread with this thread pointer. `Ok(None)` where it has no Ruby frame.
@@ -112,20 +121,25 @@ impl Ruby {
         let mut frames = vec![0; used];
         memory.fill(frame, &mut frames).ok_or(())?;
         let mut checked: HashSet<u64> = HashSet::new();
-        let mut nodes = self.node_cache.begin(pointer);
-        let mut in_main = false;
-        for bytes in frames.chunks_exact(control::SIZE).rev() {
-            let (pc, object) = (word_at(bytes, control::PC), word_at(bytes, control::ISEQ));
+        let frames: Vec<(u64, u64)> = frames
+            .chunks_exact(control::SIZE)
+            .rev()
+            .map(|bytes| (word_at(bytes, control::PC), word_at(bytes, control::ISEQ)))
             // The ends of the stack, and methods written in C.
-            if pc == 0 || object == 0 {
-                continue;
-            }
+            .filter(|(pc, object)| *pc != 0 && *object != 0)
+            .collect();
+        for &(_, object) in &frames {
             if checked.insert(object) {
                 self.check(memory, object, stacks).ok_or(())?;
             }
+        }
+        let is_main = |(_, object): &(u64, u64)| self.iseqs[object].main;
+        let program = frames.iter().rposition(is_main);
+        let mut nodes = self.node_cache.begin(pointer);
+        for (at, &(pc, object)) in frames.iter().enumerate() {
             let known = &self.iseqs[&object];
-            // A frame of its own stands for the program before it begins.
-            if known.main && std::mem::replace(&mut in_main, true) {
+            // A frame of its own, outside, stands for the program before it begins.
+            if known.main && program != Some(at) {
                 continue;
             }
             nodes.step(known.function, known.lines.at(pc), stacks);
@@ -275,7 +289,7 @@ mod tests {
     #[test]
     fn stack_is_read_innermost_first() {
         let memory = process();
-        let mut ruby = Ruby::new(0x7080, 8);
+        let mut ruby = Ruby::new((0x7080, 8), 0);
         let mut stacks = Stacks::default();
         let node = ruby.stack(&memory, 0x7000, &mut stacks).unwrap().unwrap();
         let frames: Vec<(String, u32)> = stacks
@@ -294,10 +308,10 @@ mod tests {
     fn objects_of_another_type_give_no_stack() {
         let mut memory = process();
         memory.object(0x10_0000, 40, &[(0, T_STRING), (16, 0x10_0100)]);
-        let mut ruby = Ruby::new(0x7080, 8);
+        let mut ruby = Ruby::new((0x7080, 8), 0);
         assert_eq!(ruby.stack(&memory, 0x7000, &mut Stacks::default()), Err(()));
         assert_eq!(
-            Ruby::new(0x1, 8).stack(&memory, 0x7000, &mut Stacks::default()),
+            Ruby::new((0x1, 8), 0).stack(&memory, 0x7000, &mut Stacks::default()),
             Ok(None)
         );
     }
@@ -314,7 +328,7 @@ mod tests {
                     }
                 }
             }
-            let mut ruby = Ruby::new(0x7080, 8);
+            let mut ruby = Ruby::new((0x7080, 8), 0);
             let _ = ruby.stack(&memory, 0x7000, &mut Stacks::default());
         }
     }

@@ -28,6 +28,7 @@ fn frame(function: &str, own: bool) -> NamedFrame {
         },
         own,
         kernel: false,
+        script: false,
     }
 }
 
@@ -104,6 +105,7 @@ impl Made {
             snapshots: (share * 500.0) as u64,
             idle_ns: ns(idle),
             alone_ns: ns(alone),
+            others_done_ns: ns(alone),
             awaited_ns: ns(alone),
         });
         self.recording.chains.len() as u32 - 1

@@ -56,7 +56,7 @@ fn alone(view: &View<'_>) -> Vec<Found> {
             let own = of_one_thread(view, &place.function);
             let (sum, ns, able) = if same_work >= 2 && !own {
                 // Whoever waits has ended or stands at a barrier.
-                (&mut uneven, chain.alone_ns * share, same_work as f64)
+                (&mut uneven, chain.others_done_ns * share, same_work as f64)
             } else if own && others >= 1 {
                 (&mut serial, chain.awaited_ns * share, others as f64 + 1.0)
             } else {
@@ -74,13 +74,17 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         (WaitCause::SerialSection, serial),
         (WaitCause::Imbalance, uneven),
     ] {
+        // Where nobody was seen waiting for it, who works alone keeps nobody from work.
+        let Some(waiter) = who_waits_for(view, &sum, &workers) else {
+            continue;
+        };
         let holder = most(&sum.places).map(|(place, _)| place.clone());
         all.push(Found {
             cause,
             waits_ns: sum.waits,
             work_remains: true,
             saved_ns: (sum.saved * 0.9, sum.saved * 0.5, sum.saved),
-            waiter: who_waits_for(view, &sum, &workers),
+            waiter,
             holder,
             object: None,
             figures: WaitFigures {
@@ -97,7 +101,7 @@ fn alone(view: &View<'_>) -> Vec<Found> {
 
 /// Where threads waited longest for those that worked alone there: such as work themselves rather
 /// than the one that only waits for all of them.
-fn who_waits_for(view: &View<'_>, sum: &Alone, workers: &HashMap<u32, usize>) -> WaitPlace {
+fn who_waits_for(view: &View<'_>, sum: &Alone, workers: &HashMap<u32, usize>) -> Option<WaitPlace> {
     let mut places: BTreeMap<(bool, &WaitPlace), f64> = BTreeMap::new();
     for (index, (state, seen)) in (0u32..).zip(view.states.iter().zip(&view.recording.states)) {
         if !matches!(state.reason, WaitReason::Condition | WaitReason::Join) {
@@ -118,7 +122,7 @@ fn who_waits_for(view: &View<'_>, sum: &Alone, workers: &HashMap<u32, usize>) ->
     places
         .into_iter()
         .max_by(|a, b| a.0.0.cmp(&b.0.0).then(a.1.total_cmp(&b.1)))
-        .map_or_else(unknown_place, |((_, place), _)| place.clone())
+        .map(|((_, place), _)| place.clone())
 }
 
 fn passes(view: &View<'_>, chain: &Chain, reasons: &[WaitReason]) -> bool {

@@ -78,7 +78,7 @@ fn the_gil_is_a_lock_with_a_name() {
     made.chain(&[joins, wants, holds], 1000.0, 0.0, 1000.0);
     let found = made.view(findings);
     assert_eq!(found[0].cause, WaitCause::LockContention);
-    assert_eq!(found[0].object.as_deref(), Some("GIL"));
+    assert_eq!(found[0].object.as_deref(), Some("the GIL"));
 }
 
 fn one_thread(reason: WaitReason, waits: u64) -> SyntheticRecording {

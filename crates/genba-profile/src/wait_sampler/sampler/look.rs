@@ -1,11 +1,16 @@
 //! A look at all threads: what each does, what it waits for, and who could end that.
 
 use super::*;
+use crate::wait_sampler::scripts::ScriptWait;
 use crate::wait_sampler::system_call::BlockedCall;
 use crate::wait_sampler::wait_recording::SeenWakeUp;
+use crate::wait_sampler::waited_for::Enders;
 use crate::wait_sampler::wake_up_log::known_waker;
 
-impl WaitSampler {
+/// Looks at a wait until its script is known.
+const MAX_UNSETTLED: u8 = 16;
+
+impl WaitSampler<'_> {
     /// Looks at all threads. `timed` snapshots also account for the time since the last one.
     pub(super) fn look(&mut self, last: u64, now: u64, timed: bool) -> io::Result<Vec<ThreadNow>> {
         let mut snapshot = Vec::with_capacity(self.live.len());
@@ -19,10 +24,16 @@ impl WaitSampler {
             let same = live.waits.is_some() && account == live.account;
             let blocked = live.files.blocked();
             let new = !(same && blocked.is_some());
+            // Of a thread that has only just been created its interpreter says nothing yet.
+            let again = !new && (1..MAX_UNSETTLED).contains(&live.unsettled);
             if new {
                 self.log_wake_up(at, last);
-                self.update(at, blocked)?;
                 self.live[at].waits_since = now;
+                self.live[at].unsettled = 0;
+            }
+            if new || again {
+                self.update(at, blocked)?;
+                self.update_if_it_ran(at, account)?;
             }
             let live = &mut self.live[at];
             let thread = &mut self.threads[live.index as usize];
@@ -50,6 +61,19 @@ impl WaitSampler {
                         WaitReason::Condition | WaitReason::Lock | WaitReason::Join
                     )
                 }),
+                // Where scripts run under one lock all threads of them wait for the one that runs, whatever it
+                // does: that does not make its work a serial section.
+                for_turn: live
+                    .waits
+                    .as_ref()
+                    .is_some_and(|wait| matches!(wait.object, Named::InterpreterLock(_, true, _))),
+                in_io: live.activity.is_at_work()
+                    && live.waits.as_ref().is_some_and(|wait| {
+                        matches!(
+                            wait.reason,
+                            WaitReason::File | WaitReason::Fsync | WaitReason::PageFault
+                        )
+                    }),
                 new,
                 waits_for: Vec::new(),
             });
@@ -57,6 +81,7 @@ impl WaitSampler {
         for tid in ended {
             self.ended(tid, monotonic_ns());
         }
+        self.refresh_holders();
         self.who_ends_waits(&mut snapshot);
         Ok(snapshot)
     }
@@ -82,6 +107,17 @@ impl WaitSampler {
         }
     }
 
+    /// Looks again at a thread that has run since its account was read: its stack is another than that of
+    /// the call which was seen.
+    fn update_if_it_ran(&mut self, at: usize, before: SchedStat) -> io::Result<()> {
+        let live = &self.live[at];
+        if live.waits.is_some() && live.files.account().is_some_and(|now| now != before) {
+            let blocked = live.files.blocked();
+            self.update(at, blocked)?;
+        }
+        Ok(())
+    }
+
     /// Finds out what a thread does that may have done something else since the last look.
     pub(super) fn update(&mut self, at: usize, blocked: Option<BlockedCall>) -> io::Result<()> {
         let (pid, tid, index) = {
@@ -102,7 +138,21 @@ impl WaitSampler {
                     .get(&other)
                     .is_some_and(|index| threads[*index as usize].pid == pid)
         };
-        let found = waited_for(pid, &call, &is_thread, &mut self.peers);
+        let mut found = waited_for(pid, &call, &is_thread, &mut self.peers);
+        let unknown = match found.object {
+            Named::Futex(address) => self.ask_script(pid, tid, Some(address), &mut found),
+            // CRuby's first thread looks at signals meanwhile.
+            Named::Descriptor(_) if found.reason == WaitReason::Condition => {
+                self.ask_script(pid, tid, None, &mut found)
+            }
+            _ => false,
+        };
+        let script = self.script_stacks.intern(self.scripts.stack(pid, tid));
+        if self.scripts.runs_in(pid) && (script.is_none() || unknown) {
+            self.live[at].unsettled += 1;
+        } else {
+            self.live[at].unsettled = 0;
+        }
         let code = self
             .code
             .entry(pid)
@@ -111,7 +161,7 @@ impl WaitSampler {
             *code = (CodeRanges::of(pid), Instant::now());
         }
         let key = stack_copy::key(pid, call.stack_pointer, call.instruction, &code.0);
-        let stack = match self.stacks.get(&(tid, key)) {
+        let stack = match self.stacks.get(&(tid, key, script)) {
             Some(stack) => *stack,
             None => {
                 let copy = if self.writer.written() > MAX_BYTES {
@@ -130,7 +180,8 @@ impl WaitSampler {
                     registers: Some(registers(call.stack_pointer, call.instruction)),
                     stack: &copy,
                 }))?;
-                self.stacks.insert((tid, key), (tid, time));
+                self.stacks.insert((tid, key, script), (tid, time));
+                self.script_stacks.set((tid, time), script);
                 (tid, time)
             }
         };
@@ -143,6 +194,7 @@ impl WaitSampler {
                     .or_insert_with(|| code.0.variable_place(*address));
                 WaitObject::Futex(*address, place.clone())
             }
+            Named::InterpreterLock(name, ..) => WaitObject::InterpreterLock(name),
             Named::Descriptor(name) => WaitObject::Descriptor(name.clone()),
             Named::Child(child) => WaitObject::Child(*child),
             Named::Thread(tid) => self
@@ -163,6 +215,49 @@ impl WaitSampler {
         live.waits = Some(found);
         live.state = state;
         Ok(())
+    }
+
+    /// Whether a thread is joined that is not known yet; else corrects what a futex stands for by what the interpreter's memory tells: its locks have no owner where
+    /// other locks have it, and a thread of a script is joined by a condition.
+    fn ask_script(&mut self, pid: i32, tid: i32, word: Option<u64>, found: &mut WaitedFor) -> bool {
+        let ends = |ender: Option<i32>| match ender {
+            Some(ender) if ender != tid => Enders::Thread(ender),
+            _ => Enders::OthersInProcess,
+        };
+        *found = match self.scripts.wait(pid, tid, word) {
+            None => return false,
+            Some(ScriptWait::Lock {
+                name,
+                global,
+                holder,
+            }) => WaitedFor {
+                reason: WaitReason::Lock,
+                object: Named::InterpreterLock(name, global, word),
+                enders: ends(holder),
+            },
+            Some(ScriptWait::Join(thread)) if !self.indices.contains_key(&thread) => return true,
+            Some(ScriptWait::Join(thread)) => WaitedFor {
+                reason: WaitReason::Join,
+                object: Named::Thread(thread),
+                enders: ends(Some(thread)),
+            },
+        };
+        false
+    }
+
+    /// Reads again who holds the locks of interpreters: they change hands while a thread waits on.
+    fn refresh_holders(&mut self) {
+        for at in 0..self.live.len() {
+            let live = &self.live[at];
+            let (pid, tid) = (live.pid, live.tid);
+            let Some(mut found) = live.waits.clone() else {
+                continue;
+            };
+            if let Named::InterpreterLock(.., word) = found.object {
+                self.ask_script(pid, tid, word, &mut found);
+                self.live[at].waits = Some(found);
+            }
+        }
     }
 
     /// For each waiting thread those that could end its wait.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl WaitSampler {
+impl WaitSampler<'_> {
     /// Adds a thread: one whose start was reported, with its time, or one that exists already.
     pub(super) fn add_thread(&mut self, pid: i32, tid: i32, parent: i32, started: Option<u64>) {
         let process = self.processes.entry(pid).or_insert_with(|| WatchedProcess {
@@ -53,6 +53,7 @@ impl WaitSampler {
             files,
             waits: None,
             waits_since: 0,
+            unsettled: 0,
             state,
         });
         if let Some(io) = ProcessIo::of(pid) {
@@ -130,10 +131,36 @@ impl WaitSampler {
             return;
         };
         if let Some(now) = ProcessIo::of(pid) {
+            let calls = process.reads + process.writes;
+            if (now.reads + now.writes).saturating_sub(before.reads + before.writes)
+                >= calls + MIN_CALLS_OF_LOOK
+            {
+                let files = open_files(pid);
+                let seen = self.open_files.entry(pid).or_default();
+                process.file_looks += u64::from(!files.is_empty());
+                let known = seen.len();
+                seen.extend(files);
+                process.new_file_looks += u64::from(seen.len() > known);
+            }
             process.read_bytes = now.read_bytes.saturating_sub(before.read_bytes);
             process.written_bytes = now.written_bytes.saturating_sub(before.written_bytes);
             process.reads = now.reads.saturating_sub(before.reads);
             process.writes = now.writes.saturating_sub(before.writes);
         }
     }
+}
+
+/// Calls since the last look at a process's open files from which on these are of interest.
+const MIN_CALLS_OF_LOOK: u64 = 50;
+/// Most open files that are looked at.
+const MAX_FILES: usize = 64;
+
+/// The open files of a process by path; no devices, pipes and sockets.
+fn open_files(pid: i32) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fd"));
+    let links = entries.into_iter().flatten().take(MAX_FILES);
+    links
+        .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
+        .filter(|path| path.is_absolute() && !path.starts_with("/dev"))
+        .collect()
 }
