@@ -77,9 +77,23 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
     findings
 }
 
+/// How early the last thread could end if none waited, by when it began and how long it was on a CPU, ns.
+fn longest_work(view: &View<'_>) -> f64 {
+    let began = view.recording.began;
+    let threads = view.recording.threads.iter();
+    threads
+        .map(|thread| (thread.began.saturating_sub(began) + thread.running) as f64)
+        .fold(0.0, f64::max)
+}
+
 fn finding(view: &View<'_>, found: Found, floor: f64) -> WaitFinding {
     let wall = view.own_wall();
-    let floor = if found.work_remains { floor } else { 0.0 };
+    let floor = match found.cause {
+        // Work outside of a lock is still that thread's.
+        WaitCause::LockContention | WaitCause::LockHeldOverIo => floor.max(longest_work(view)),
+        _ if found.work_remains => floor,
+        _ => 0.0,
+    };
     let without = |saved: f64| wall / (wall - saved).max(floor).max(wall * 0.01).min(wall);
     let (value, low, high) = found.saved_ns;
     WaitFinding {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
-use genba_profile::wait_sampler::Chain;
+use genba_profile::wait_sampler::{Chain, WatchedProcess};
 
 use super::Found;
 use crate::grouped_waits::waits_of_states;
@@ -197,6 +197,21 @@ fn by_reason(view: &View<'_>, counts: &[f64], reason: WaitReason, cause: WaitCau
         .collect()
 }
 
+/// Share of the time of sleeps in which another thread waits for a lock of the sleeper's, from which on they are not
+/// polling.
+const MAX_UNDER_LOCK: f64 = 0.5;
+
+/// Time in which threads waited for a lock while its holder slept in this place, ns.
+fn slept_under_lock(view: &View<'_>, place: &WaitPlace) -> f64 {
+    let pairs = view.recording.pairs.iter().filter(|pair| {
+        let holder = &view.states[pair.holder as usize];
+        view.states[pair.waiter as usize].reason == WaitReason::Lock
+            && holder.reason == WaitReason::Sleep
+            && holder.place == *place
+    });
+    pairs.map(|pair| pair.ns).sum()
+}
+
 /// `polling-sleep`: sleeps between short looks, while nobody works.
 fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
     let recording = view.recording;
@@ -213,6 +228,8 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             // Who does a piece of work at each tick is on time, not polling.
             group.waits >= MANY && running / group.waits < WORK_NS
         })
+        // Who sleeps under a lock keeps others from work: that is the lock's.
+        .filter(|(place, group)| slept_under_lock(view, place) < MAX_UNDER_LOCK * group.ns)
         .map(|(place, group)| Found {
             cause: WaitCause::PollingSleep,
             waits_ns: group.critical,
@@ -341,6 +358,12 @@ fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
     }
 }
 
+/// Whether a process reads or writes one file after the other: then the files are small, and no buffer makes
+/// fewer calls. Of a short run with one or two looks that is not known, and nothing is said.
+fn goes_through_files(process: &WatchedProcess) -> bool {
+    process.file_looks > 0 && 2 * process.new_file_looks >= process.file_looks
+}
+
 /// `small-io`: many reads or writes of few bytes each, waited for or not.
 fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let recording = view.recording;
@@ -356,7 +379,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
         (process.writes as f64, process.written_bytes as f64)
     };
     let size = bytes / calls.max(1.0);
-    if calls < MANY_CALLS || size >= LARGE_BYTES {
+    if calls < MANY_CALLS || size >= LARGE_BYTES || goes_through_files(process) {
         return None;
     }
     // Entering and leaving the kernel goes, copying stays.

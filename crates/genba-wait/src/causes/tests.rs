@@ -73,12 +73,59 @@ fn the_gil_is_a_lock_with_a_name() {
     let mut made = SyntheticRecording::new(3, 1000.0);
     let joins = made.waits(0, WaitReason::Condition, &["join"], (1000.0, 1));
     let names = ["pthread_cond_timedwait", "take_gil", "count"];
-    let wants = made.waits(1, WaitReason::Condition, &names, (1000.0, 200));
-    let holds = made.runs(2, 1000.0);
-    made.chain(&[joins, wants, holds], 1000.0, 0.0, 1000.0);
+    let wants = made.waits(1, WaitReason::Condition, &names, (500.0, 200));
+    made.waits(2, WaitReason::Condition, &names, (500.0, 200));
+    let holds = made.runs(2, 500.0);
+    let works = made.runs(1, 500.0);
+    made.chain(&[joins, wants, holds], 500.0, 0.0, 0.0);
+    made.chain(&[joins, works], 500.0, 0.0, 0.0);
     let found = made.view(findings);
     assert_eq!(found[0].cause, WaitCause::LockContention);
     assert_eq!(found[0].object.as_deref(), Some("the GIL"));
+}
+
+/// Without the lock the thread that works all the time still has to.
+#[test]
+fn a_lock_of_one_that_works_all_the_time_costs_nothing() {
+    let mut made = SyntheticRecording::new(2, 1000.0);
+    let wants = made.waits(0, WaitReason::Lock, &["start"], (300.0, 5));
+    let joins = made.waits(0, WaitReason::Join, &["finish"], (700.0, 1));
+    let works = made.runs(1, 990.0);
+    made.chain(&[wants, works], 300.0, 0.0, 0.0);
+    made.chain(&[joins, works], 700.0, 0.0, 0.0);
+    assert_eq!(causes(&made), []);
+}
+
+/// Threads that sleep while they hold a lock do not poll.
+#[test]
+fn a_sleep_under_a_lock_is_the_locks() {
+    let sleeping = |under_lock: f64| {
+        let mut made = SyntheticRecording::new(2, 1000.0);
+        let sleeps = made.waits(0, WaitReason::Sleep, &["step"], (900.0, 300));
+        let wants = made.waits(1, WaitReason::Lock, &["enter"], (under_lock, 300));
+        made.chain(&[sleeps], 900.0, 900.0, 0.0);
+        // Off the path of the first thread.
+        made.chain(&[wants, sleeps], under_lock, 0.0, 0.0);
+        causes(&made)
+    };
+    assert!(!sleeping(900.0).contains(&WaitCause::PollingSleep));
+    assert!(sleeping(20.0).contains(&WaitCause::PollingSleep));
+}
+
+/// A thousand small files are read in a thousand calls.
+#[test]
+fn small_files_are_not_small_reads() {
+    let reading = |new_files: u64| {
+        let mut made = one_thread(WaitReason::File, 5_000);
+        let process = &mut made.recording.processes[0];
+        process.reads = 100_000;
+        process.read_bytes = 100_000 * 512;
+        process.file_looks = 20;
+        process.new_file_looks = new_files;
+        causes(&made)
+    };
+    assert_eq!(reading(1), [WaitCause::SmallIo]);
+    assert_eq!(reading(15), []);
 }
 
 fn one_thread(reason: WaitReason, waits: u64) -> SyntheticRecording {
