@@ -39,3 +39,36 @@ fn missing_target_is_a_usage_error() {
     assert_eq!(code, 2);
     assert!(err.contains("give -p PID"), "{err}");
 }
+
+#[test]
+fn once_shows_how_the_time_of_threads_divides() {
+    let here = scratch();
+    let line = [
+        "top",
+        "--once",
+        "--window",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        "while :; do :; done",
+    ];
+    let (code, out, err) = run_genba(here.path(), &line);
+    if code == 4 {
+        return genba_testing::skip(
+            "once_shows_how_the_time_of_threads_divides",
+            genba_testing::PERF_EVENT,
+            &err,
+        );
+    }
+    assert_eq!(code, 0, "{err}");
+    let threads = out.split_once("\nTHREADS").expect("the table").1;
+    assert!(
+        threads.contains("running") && threads.contains("\n  sh "),
+        "{out}"
+    );
+    assert!(
+        !threads.contains("genba"),
+        "its own processes are no target: {out}"
+    );
+}

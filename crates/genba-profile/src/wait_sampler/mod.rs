@@ -22,6 +22,7 @@ mod stack_copy;
 mod system_call;
 mod thinning;
 mod thread_files;
+mod thread_load;
 mod variable_place;
 mod wait_recording;
 mod waited_for;
@@ -31,6 +32,7 @@ mod watch;
 
 pub use sampler::WaitSampler;
 pub use scripts::{NoScripts, ScriptFrame, ScriptStacks, ScriptWait, Scripts};
+pub use thread_load::ThreadLoad;
 pub use wait_recording::{
     Chain, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex, ThreadIndex, WaitObject,
     WaitRecording, WatchedProcess, WatchedThread,

@@ -50,7 +50,7 @@ pub use script_functions::{ScriptOptions, script};
 pub use stat::stat;
 pub use sweep::sweep;
 pub use try_variants::trial;
-pub use waits::waits;
+pub use waits::{thread_division, thread_times, waits};
 
 use messages::{counted, limitations, remark, wrap};
 

@@ -37,7 +37,7 @@ pub fn waits(all: &Waits, screen: Screen) -> String {
     causes(&mut out, all, screen);
     critical_path(&mut out, all, screen);
     wait_table(&mut out, all, screen);
-    threads(&mut out, all, screen);
+    threads(&mut out, &all.threads, all.more_threads, MAX_ROWS, screen);
     if !all.sources.is_empty() {
         head(&mut out, "SOURCES", "", screen);
         for source in all.sources.iter().take(MAX_NOTES) {
@@ -234,8 +234,34 @@ fn wait_table(out: &mut String, all: &Waits, screen: Screen) {
     );
 }
 
-fn threads(out: &mut String, all: &Waits, screen: Screen) {
-    if all.threads.is_empty() {
+/// Renders how the wall time of threads divides, at most `limit` of them; nothing without threads.
+#[must_use]
+pub fn thread_times(all: &[ThreadTime], limit: usize, screen: Screen) -> String {
+    let mut out = String::new();
+    threads(&mut out, all, 0, limit, screen);
+    out
+}
+
+/// Renders how the wall time of all these threads divides, in one line.
+#[must_use]
+pub fn thread_division(all: &[ThreadTime]) -> String {
+    let sum = |of: fn(&ThreadTime) -> f64| all.iter().map(of).sum::<f64>();
+    let wall = sum(|one| one.wall);
+    let share = |seconds: f64| match wall > 0.0 {
+        true => format::short_percent(seconds / wall),
+        false => "-".to_owned(),
+    };
+    format!(
+        "{}: running {}, runnable {}, blocked {}",
+        format::plural(all.len() as u64, "thread"),
+        share(sum(|one| one.running)),
+        share(sum(|one| one.runnable)),
+        share(sum(|one| one.blocked + one.unknown))
+    )
+}
+
+fn threads(out: &mut String, all: &[ThreadTime], more_threads: u64, limit: usize, screen: Screen) {
+    if all.is_empty() {
         return;
     }
     let explanation = "█ running  ▒ runnable without a CPU  ░ blocked  ? unknown";
@@ -252,7 +278,7 @@ fn threads(out: &mut String, all: &Waits, screen: Screen) {
         Column::right("switches"),
     ]);
     let wide = screen.columns() >= MIN_WIDTH_FOR_ALL_COLUMNS;
-    for one in all.threads.iter().take(MAX_ROWS) {
+    for one in all.iter().take(limit) {
         let part = |seconds: f64| match one.wall > 0.0 {
             true => Cell::new(format::share(seconds / one.wall), PLAIN),
             false => Cell::new("", PLAIN),
@@ -284,7 +310,7 @@ fn threads(out: &mut String, all: &Waits, screen: Screen) {
         ]);
     }
     out.push_str(&table.render(screen));
-    let rest = all.threads.len().saturating_sub(MAX_ROWS) as u64 + all.more_threads;
+    let rest = all.len().saturating_sub(limit) as u64 + more_threads;
     more(out, rest as usize, "more thread", screen);
 }
 

@@ -13,6 +13,7 @@ use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, Resolve
 use genba_code::{SourceCache, Syntax};
 use genba_profile::recording_tail::RecordingTail;
 use genba_profile::sampler::CallGraph;
+use genba_profile::wait_sampler::ThreadLoad;
 use genba_profile::{ProfileError, RecordOutcome};
 use genba_report::Screen;
 use genba_report::terminal::{self, ReportOptions};
@@ -39,7 +40,10 @@ use state::{Action, Screenful, State};
   genba top --once -p 1234      one window as a table, for scripts
 
 Keys: arrows, PgUp, PgDn, Home, End move; Enter or a annotates; Esc returns; p or space pauses;
-z discards the samples so far; + and - change the window; q quits.")]
+t shows the threads; z discards the samples so far; + and - change the window; q quits.
+
+Threads: share of their wall time on a CPU, runnable without one, and blocked (the kernel's account).
+What they are blocked in: genba wait -p PID.")]
 pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
@@ -180,9 +184,15 @@ fn print_once(
     cancel: &Cancel,
     output: &Output,
 ) -> Result<(), Failure> {
+    let mut load = thread_load(args);
+    load.look();
+    let mut threads = Vec::new();
     let until = Instant::now() + args.window;
     while Instant::now() < until && !recorder.is_finished() && !cancel.is_triggered() {
         std::thread::sleep(Duration::from_millis(20));
+        if Instant::now() >= until {
+            threads = load.look();
+        }
     }
     if !recorder.is_finished() {
         // Ring buffers are read out at least once a second.
@@ -201,7 +211,21 @@ fn print_once(
         },
         ..ReportOptions::default()
     };
-    output.result(&terminal::report(&profile, &options, output.screen()))
+    let mut text = terminal::report(&profile, &options, output.screen());
+    text.push_str(&terminal::thread_times(
+        &threads,
+        options.limit,
+        output.screen(),
+    ));
+    output.result(&text)
+}
+
+/// The threads of the target.
+fn thread_load(args: &Args) -> ThreadLoad {
+    match args.pid {
+        Some(pid) => ThreadLoad::of_process(pid),
+        None => ThreadLoad::of_children(),
+    }
 }
 
 /// The window joined with code.
@@ -229,6 +253,8 @@ fn watch(
     };
     let mut state = State::new(&genba_report::sanitise(&what), args.window.as_secs_f64());
     let mut names = FunctionNames::default();
+    let mut load = thread_load(args);
+    load.look();
     let mut terminal = ratatui::try_init().map_err(|error| cannot_read(&error))?;
     let result = (|| {
         let mut next = Instant::now();
@@ -241,6 +267,9 @@ fn watch(
                 if !state.paused && !complete {
                     let view = live_view(&tail, &mut names);
                     state.show(view.map_err(io::Error::other)?);
+                    if !state.ended {
+                        state.threads = load.look();
+                    }
                     // Everything that the recorder wrote has been read once it has ended.
                     state.complete = state.ended;
                 }
@@ -264,6 +293,15 @@ fn watch(
                 Action::Quit => return Ok(()),
                 Action::Discard => tail.clear(),
                 Action::Window(seconds) => tail.set_window((seconds * 1e9) as u64),
+                Action::Threads => {
+                    let width = usize::from(terminal.size()?.width);
+                    let screen = Screen {
+                        width,
+                        colour: false,
+                    };
+                    let text = terminal::thread_times(&state.threads, usize::MAX, screen);
+                    state.screenful = Some(Screenful::new("threads", &text));
+                }
                 Action::Annotate(function) => {
                     let width = usize::from(terminal.size()?.width);
                     let text = annotated(&tail, directory, &function, width);

@@ -1,5 +1,6 @@
 //! The live view on the terminal.
 
+use genba_report::terminal;
 use genba_runtime::live_view::FunctionRow;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -11,8 +12,11 @@ use super::state::State;
 
 /// Draws the view, or the annotation over it.
 pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
-    let [head, names, body, foot] = Layout::vertical([
+    let [head, threads, names, body, foot] = Layout::vertical([
         Constraint::Length(1),
+        Constraint::Length(u16::from(
+            state.screenful.is_none() && !state.threads.is_empty(),
+        )),
         Constraint::Length(1),
         Constraint::Min(1),
         Constraint::Length(1),
@@ -34,6 +38,8 @@ pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
     }
     state.follow();
     frame.render_widget(Paragraph::new(Line::styled(summary(state), strong)), head);
+    let division = terminal::thread_division(&state.threads);
+    frame.render_widget(Paragraph::new(Line::styled(division, dim)), threads);
     let columns = Line::styled("   self  samples     function  module", dim);
     frame.render_widget(Paragraph::new(columns), names);
     let rows = state.view.rows.iter().enumerate();
@@ -43,7 +49,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
         .map(|(index, row)| line(row, index == state.selected, body))
         .collect();
     frame.render_widget(Paragraph::new(lines), body);
-    let keys = "Enter annotates  p pauses  z discards samples  +/- window  q quits";
+    let keys = "Enter annotates  t threads  p pauses  z discards samples  +/- window  q quits";
     frame.render_widget(Paragraph::new(Line::styled(keys, dim)), foot);
 }
 
@@ -127,10 +133,28 @@ mod tests {
             kernel: 0.25,
             lost: 3,
         });
-        let mut terminal = Terminal::new(TestBackend::new(60, 6)).unwrap();
+        let thread = |running: f64, runnable: f64| genba_model::ThreadTime {
+            pid: 1,
+            tid: 1,
+            name: "worker".to_owned(),
+            began: 0.0,
+            wall: 2.0,
+            running,
+            runnable,
+            blocked: 2.0 - running - runnable,
+            unknown: 0.0,
+            switches: 1,
+            timeline: Vec::new(),
+        };
+        state.threads = vec![thread(1.0, 0.4), thread(0.0, 0.0)];
+        let mut terminal = Terminal::new(TestBackend::new(60, 7)).unwrap();
         terminal.draw(|frame| draw(frame, &mut state)).unwrap();
         let shown = terminal.backend().to_string();
         assert!(shown.contains("./prog: 1000 samples in the last 10 s, 25 % kernel, 3 lost"));
+        assert!(
+            shown.contains("2 threads: running 25 %, runnable 10 %, blocked 65 %"),
+            "{shown}"
+        );
         assert!(shown.contains("90.0 %"), "{shown}");
         assert!(shown.contains("longlong"), "{shown}");
         assert!(shown.matches("libx.so").count() == 2, "{shown}");

@@ -1,5 +1,6 @@
 //! The state of the live view and its key bindings, without a terminal.
 
+use genba_model::ThreadTime;
 use genba_runtime::live_view::LiveView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -12,6 +13,8 @@ pub enum Action {
     Quit,
     /// Annotate this function.
     Annotate(String),
+    /// Show the threads.
+    Threads,
     /// Discard the samples so far.
     Discard,
     /// Change the window to this many seconds.
@@ -50,6 +53,8 @@ pub struct State {
     pub what: String,
     /// The functions shown.
     pub view: LiveView,
+    /// The threads' time since the last update, that with most CPU time first.
+    pub threads: Vec<ThreadTime>,
     /// Index of the selected row.
     pub selected: usize,
     /// Rows of the list on the screen, set by `draw`.
@@ -74,6 +79,7 @@ impl State {
         Self {
             what: what.to_owned(),
             view: LiveView::default(),
+            threads: Vec::new(),
             selected: 0,
             height: 10,
             top: 0,
@@ -133,6 +139,7 @@ impl State {
             KeyCode::End => self.selected = last,
             KeyCode::Char('q') | KeyCode::Esc => return Action::Quit,
             KeyCode::Char('p' | ' ') => self.paused = !self.paused,
+            KeyCode::Char('t') => return Action::Threads,
             KeyCode::Char('z') => {
                 self.view = LiveView::default();
                 self.selected = 0;
@@ -215,6 +222,7 @@ mod tests {
             press(&mut state, KeyCode::Enter),
             Action::Annotate("c".to_owned())
         );
+        assert_eq!(press(&mut state, KeyCode::Char('t')), Action::Threads);
         assert_eq!(press(&mut state, KeyCode::Char('q')), Action::Quit);
     }
 
