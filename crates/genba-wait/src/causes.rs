@@ -6,8 +6,6 @@
 
 mod input_output;
 mod locks;
-#[cfg(test)]
-mod near_miss_tests;
 mod phases;
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,13 @@ pub fn frames(names: &[&str]) -> Vec<NamedFrame> {
         .collect()
 }
 
+/// [`frames`] called from the user's function in which the thread begins.
+fn thread_frames(thread: u32, names: &[&str]) -> Vec<NamedFrame> {
+    let mut all = frames(names);
+    all.extend(frames(&[if thread == 0 { "main" } else { "run" }]));
+    all
+}
+
 /// A recording on two CPUs of one process whose thread 0 leads; times are ms.
 pub struct SyntheticRecording {
     pub recording: WaitRecording,
@@ -48,7 +55,6 @@ impl SyntheticRecording {
             recording: WaitRecording {
                 ended,
                 snapshots: wall as u64,
-                leader: Some(0),
                 threads: (0..threads)
                     .map(|index| WatchedThread {
                         pid: 1,
@@ -99,7 +105,7 @@ impl SyntheticRecording {
     ) -> StateIndex {
         let stack = (thread as i32 + 1, self.next);
         self.next += 1;
-        self.stacks.insert(stack, frames(names));
+        self.stacks.insert(stack, thread_frames(thread, names));
         let object = match reason {
             WaitReason::Condition | WaitReason::Lock => WaitObject::Futex(0x1000, None),
             _ => WaitObject::Nothing,
@@ -144,18 +150,21 @@ impl SyntheticRecording {
     pub fn sampled(&mut self, chain: u32, names: &[&str], count: u64) {
         let states = self.recording.chains[chain as usize].states.clone();
         let last = states[states.len() - 1];
-        let tid = self.recording.states[last as usize].thread as i32 + 1;
+        let alone = self.recording.chains[chain as usize].alone_ns > 0.0;
+        let thread = self.recording.states[last as usize].thread;
+        let tid = thread as i32 + 1;
         for _ in 0..count {
             let time = self.next;
             self.next += 1;
-            self.stacks.insert((tid, time), frames(names));
+            self.stacks
+                .insert((tid, time), thread_frames(thread, names));
             self.recording.cpu_snapshots.push(CpuSnapshot {
                 tid,
                 time,
                 weight: 1,
                 chain: Some(chain),
                 waiters: states[..states.len() - 1].to_vec(),
-                alone: true,
+                alone,
             });
         }
     }

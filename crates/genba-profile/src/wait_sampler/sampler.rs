@@ -361,11 +361,6 @@ impl<'s> WaitSampler<'s> {
             began: self.began,
             ended,
             snapshots: count,
-            leader: self
-                .indices
-                .get(&self.leader)
-                .copied()
-                .filter(|_| !self.attached),
             threads: self.threads,
             unwatched_threads: self.unwatched,
             processes,

@@ -18,9 +18,6 @@ pub struct WaitRecording {
     pub ended: u64,
     /// Snapshots at which all threads were looked at.
     pub snapshots: u64,
-    /// The first thread of the command, whose end is the end of the whole; `None` where a running
-    /// process was attached to: then chains begin at any thread that is at work.
-    pub leader: Option<ThreadIndex>,
     /// All threads, in the order in which they were first seen.
     pub threads: Vec<WatchedThread>,
     /// Threads that were not watched: too many.

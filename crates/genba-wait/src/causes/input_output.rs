@@ -59,8 +59,6 @@ struct Group {
     objects: BTreeMap<String, f64>,
     holder_places: Places,
     holder_waits: BTreeMap<WaitPlace, f64>,
-    /// Of the time with a known holder, that in which it waited, too, in the same way.
-    answered: f64,
 }
 
 impl Group {
@@ -122,9 +120,6 @@ fn groups(
             && holder.reason != WaitReason::Running
         {
             *group.holder_waits.entry(holder.place.clone()).or_default() += pair.ns;
-            if reasons.contains(&holder.reason) {
-                group.answered += pair.ns;
-            }
         }
     }
     for chain in &view.chains {
@@ -386,8 +381,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let overhead = 1.0 / (1.0 + size * COPY_NS / CALL_NS.0);
     let samples: u64 = view.io_places.values().sum();
     let on_cpu = if view.kernel_samples > 0 && samples > 0 {
-        let share = samples as f64 / view.samples.max(1) as f64;
-        let ns = view.running() * share;
+        let ns = io_time(view);
         (ns * overhead, ns * overhead * 0.6, ns)
     } else {
         (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)

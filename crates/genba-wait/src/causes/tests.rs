@@ -4,6 +4,7 @@ use genba_model::{WaitCause, WaitReason};
 
 use super::findings;
 use crate::synthetic::SyntheticRecording;
+use genba_profile::wait_sampler::{WaitRecording, WatchedProcess};
 
 fn causes(made: &SyntheticRecording) -> Vec<WaitCause> {
     made.view(|view| findings(view).iter().map(|found| found.cause).collect())
@@ -43,6 +44,9 @@ fn a_contended_lock() {
         .map(|place| place.function.as_str());
     assert_eq!(holder, Some("update"));
     assert!((found[0].wall_share.value - 0.8).abs() < 0.01);
+    let gain = found[0].predicted_speedup;
+    // Without waits the two hold the lock at the same time at best.
+    assert!(gain.low > 1.2 && gain.high <= 5.0, "{gain:?}");
 }
 
 #[test]
@@ -55,6 +59,18 @@ fn a_lock_held_over_io() {
         .as_ref()
         .map(|place| place.function.as_str());
     assert_eq!(holder, Some("store"));
+}
+
+#[test]
+fn a_holder_that_runs_in_a_call_for_a_file_holds_over_io() {
+    let held = |function: &str| {
+        let mut made = lock(WaitReason::Running);
+        made.waits(2, WaitReason::Fsync, &["fsync", "keep"], (10.0, 100));
+        made.sampled(0, &[function], 200);
+        made.view(findings)[0].cause
+    };
+    assert_eq!(held("keep"), WaitCause::LockHeldOverIo);
+    assert_eq!(held("update"), WaitCause::LockContention);
 }
 
 /// Waiting for a lock off the critical path costs nothing.
@@ -161,6 +177,13 @@ fn sleeps_between_looks() {
     let mut ticks = one_thread(WaitReason::Sleep, 20);
     ticks.runs(0, 100.0);
     assert_eq!(causes(&ticks), []);
+    // While another thread works all the time, the sleeps lose nothing.
+    let mut meanwhile = SyntheticRecording::new(2, 1000.0);
+    let sleeps = meanwhile.waits(0, WaitReason::Sleep, &["step"], (900.0, 300));
+    meanwhile.runs(0, 10.0);
+    meanwhile.runs(1, 1000.0);
+    meanwhile.chain(&[sleeps], 900.0, 0.0, 900.0);
+    assert_eq!(causes(&meanwhile), []);
 }
 
 /// Two threads of which one waits for the other, `waits` times in 600 ms.
@@ -187,6 +210,75 @@ fn turns_of_two() {
     assert!(!few.contains(&WaitCause::RoundTripInLoop), "{few:?}");
     let few = causes(&turns(WaitReason::Condition, 5));
     assert!(!few.contains(&WaitCause::WakeUpChain), "{few:?}");
+}
+
+/// The second thread waits for the first one 400 ms long, which is then in `awaited`, else in `work`.
+fn barrier(awaited: &str) -> SyntheticRecording {
+    let mut made = SyntheticRecording::new(3, 1000.0);
+    let joins = made.waits(
+        0,
+        WaitReason::Join,
+        &["pthread_join", "finish"],
+        (1000.0, 1),
+    );
+    let names = ["pthread_barrier_wait", "step"];
+    let waits = made.waits(2, WaitReason::Condition, &names, (400.0, 5));
+    let works = made.runs(1, 1000.0);
+    let other = made.runs(2, 600.0);
+    let chain = made.chain(&[joins, waits, works], 400.0, 0.0, 400.0);
+    made.sampled(chain, &[awaited], 40);
+    made.chain(&[joins, works], 600.0, 0.0, 0.0);
+    let beside = made.chain(&[other], 0.0, 0.0, 0.0);
+    made.sampled(beside, &["work"], 60);
+    made
+}
+
+#[test]
+fn work_of_one_thread_is_serial_and_work_of_all_is_uneven() {
+    let uneven = barrier("work").view(findings);
+    assert_eq!(uneven[0].cause, WaitCause::Imbalance);
+    // Whoever works itself and waits is shown, not the thread that waits for all.
+    assert_eq!(uneven[0].waiter.function, "step");
+    assert_eq!(uneven[0].holder.as_ref().unwrap().function, "work");
+    let serial = barrier("merge").view(findings);
+    assert_eq!(serial[0].cause, WaitCause::SerialSection);
+    assert_eq!(serial[0].holder.as_ref().unwrap().function, "merge");
+}
+
+/// A process whose children live from and to these times, ms.
+fn children(lives: &[(f64, f64)]) -> SyntheticRecording {
+    let mut made = SyntheticRecording::new(1 + lives.len() as u32, 1000.0);
+    let waits = made.waits(0, WaitReason::Child, &["waitpid", "build"], (1000.0, 1));
+    for (child, (from, to)) in (1u32..).zip(lives) {
+        let pid = 100 + child as i32;
+        let thread = &mut made.recording.threads[child as usize];
+        (thread.pid, thread.tid) = (pid, pid);
+        (thread.began, thread.ended) = ((from * 1e6) as u64, (to * 1e6) as u64);
+        made.recording.processes.push(WatchedProcess {
+            pid,
+            parent: 1,
+            ..WatchedProcess::default()
+        });
+        let works = made.runs(child, to - from);
+        let wall = 1000.0 / lives.len() as f64;
+        made.chain(&[waits, works], wall, 0.0, wall);
+    }
+    made
+}
+
+#[test]
+fn children_one_after_the_other_are_told_from_those_of_a_pipe() {
+    let one_by_one = children(&[(0.0, 500.0), (500.0, 1000.0)]);
+    assert_eq!(causes(&one_by_one), [WaitCause::ChildProcess]);
+    assert_eq!(causes(&children(&[(0.0, 1000.0), (0.0, 1000.0)])), []);
+    assert_eq!(causes(&children(&[(0.0, 1000.0)])), []);
+}
+
+#[test]
+fn an_empty_recording_has_no_findings() {
+    let mut made = SyntheticRecording::new(0, 0.0);
+    made.recording = WaitRecording::default();
+    assert_eq!(causes(&made), []);
 }
 
 #[test]
