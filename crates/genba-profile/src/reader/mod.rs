@@ -6,6 +6,7 @@
 mod address_space;
 mod event_lookup;
 mod fast_hash;
+mod frame_pointer_search;
 mod generated_code;
 mod recording;
 mod sample_tables;

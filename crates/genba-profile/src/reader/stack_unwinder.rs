@@ -11,15 +11,12 @@ use object::{Object, ObjectSection, ObjectSegment};
 
 use super::address_space::AddressSpace;
 use super::fast_hash::FastMap;
+use super::frame_pointer_search::{CodeFile, Fit, MappedCode, candidates};
 use super::sample_tables::{Module, ModuleId, ModuleKind};
 use super::x86_64::UserRegs;
 
 /// Most frames of a stack; malformed unwind information could loop.
 const MAX_FRAMES: usize = 1024;
-/// Words of a stack in which a return address is looked for where the frame pointer is not known.
-const MAX_WORDS_TRIED: usize = 512;
-/// Frame pointers that are tried then.
-const MAX_TRIED: usize = 24;
 /// Largest section with unwind information that is decompressed, bytes.
 const MAX_DECOMPRESSED_BYTES: u64 = 1 << 30;
 
@@ -56,6 +53,7 @@ struct Sections {
     info: ExplicitModuleSectionInfo<Bytes>,
     /// (file offset, address, size) of the loadable segments.
     segments: Vec<(u64, u64, u64)>,
+    file: Arc<CodeFile>,
 }
 
 impl Sections {
@@ -97,7 +95,11 @@ impl Sections {
             text_segment_svma: None,
             text_segment: None,
         };
-        Some(Self { info, segments })
+        Some(Self {
+            info,
+            segments,
+            file: Arc::new(CodeFile::new(module.path.clone().into())),
+        })
     }
 
     /// The load bias: added to an address in the file it gives the address in memory, where the file
@@ -172,7 +174,7 @@ pub struct ProcessUnwinder {
     generation: u64,
     unwinder: UnwinderX86_64<Bytes>,
     /// Where code is mapped, ascending.
-    code: Vec<Range<u64>>,
+    code: Vec<MappedCode>,
     // One per unwinder: framehop distinguishes module lists by a 16-bit count over all unwinders.
     cache: Box<CacheX86_64>,
 }
@@ -193,7 +195,11 @@ impl ProcessUnwinder {
             let Some(bias) = sections.bias(map.start, pgoff) else {
                 continue;
             };
-            code.push(map.start..map.end);
+            code.push(MappedCode {
+                range: map.start..map.end,
+                bias,
+                file: Arc::clone(&sections.file),
+            });
             unwinder.add_module(framehop::Module::new(
                 module.path.clone(),
                 map.start..map.end,
@@ -201,7 +207,7 @@ impl ProcessUnwinder {
                 sections.info.clone(),
             ));
         }
-        code.sort_unstable_by_key(|range| range.start);
+        code.sort_unstable_by_key(|map| map.range.start);
         Self {
             generation: space.generation,
             unwinder,
@@ -220,40 +226,33 @@ impl ProcessUnwinder {
     ///
     /// A frame pointer of 0 is one that is not known (a thread that was blocked in a system call).
     /// Where a function needs it, each word that may be its return address is tried for it: the
-    /// right one leads to the outermost frame through most frames.
+    /// right one leads to the outermost frame, is not that of another function's call, and leads
+    /// through most frames.
     pub fn unwind(&mut self, regs: UserRegs, stack: &[u8], out: &mut Vec<u64>) -> bool {
         let start = out.len();
         let reached = self.unwind_from(regs, stack, out);
         if regs.bp != 0 {
             return reached;
         }
-        let mut best = (reached, out.split_off(start));
-        for bp in self.possible_frame_pointers(regs.sp, stack) {
+        let known = out.split_off(start);
+        let last = match known.as_slice() {
+            [] | [_] => regs.ip,
+            // The call before the return address: what follows may be another function.
+            [.., last] => last.wrapping_sub(1),
+        };
+        let mut best = ((reached, Fit::Unknown, known.len()), known);
+        for candidate in candidates(&self.code, last, regs.sp, stack) {
+            let bp = candidate.frame_pointer;
             let mut frames = Vec::new();
             let reached = self.unwind_from(UserRegs { bp, ..regs }, stack, &mut frames);
-            if (reached, frames.len()) > (best.0, best.1.len()) {
-                best = (reached, frames);
+            let rank = (reached, candidate.fit, frames.len());
+            if rank > best.0 {
+                best = (rank, frames);
             }
         }
-        out.append(&mut best.1);
-        best.0
-    }
-
-    /// Addresses below words that point to code, lowest first.
-    fn possible_frame_pointers(&self, sp: u64, stack: &[u8]) -> Vec<u64> {
-        let words = stack.chunks_exact(8).take(MAX_WORDS_TRIED).enumerate();
-        words
-            .skip(1)
-            .filter(|(_, word)| {
-                let word = word
-                    .first_chunk::<8>()
-                    .map_or(0, |word| u64::from_le_bytes(*word));
-                let after = self.code.partition_point(|range| range.start <= word);
-                after > 0 && self.code[after - 1].contains(&word)
-            })
-            .map(|(index, _)| sp.wrapping_add(index as u64 * 8 - 8))
-            .take(MAX_TRIED)
-            .collect()
+        let ((reached, ..), mut frames) = best;
+        out.append(&mut frames);
+        reached
     }
 
     fn unwind_from(&mut self, regs: UserRegs, stack: &[u8], out: &mut Vec<u64>) -> bool {
