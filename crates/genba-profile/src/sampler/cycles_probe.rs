@@ -5,8 +5,8 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use perf_event_open_sys::bindings::perf_event_attr;
-use rustix::time::{ClockId, clock_gettime};
 
+use super::host_description::thread_cpu_time;
 use super::ring_buffer::{RingBuffer, SampleCounts};
 use super::sampling_rate::Rate;
 use super::syscalls;
@@ -21,26 +21,16 @@ const PROBE_RUNS: usize = 3;
 /// Pages of the probe's ring buffer.
 const PROBE_RING_PAGES: usize = 8;
 
-/// CPU time of this thread so far.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    // Since the thread's start, so neither part is negative.
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        time.tv_nsec.unsigned_abs() as u32,
-    )
-}
-
 /// CPU time of a fixed amount of work: a chain of dependent multiplications, each of 3 cycles or
 /// more on any x86-64. Includes interrupts, excludes other processes.
 fn work() -> Duration {
-    let started = cpu_time();
+    let started = thread_cpu_time();
     let mut x = 3u64;
     for _ in 0..PROBE_STEPS {
         x = black_box(x.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     }
     black_box(x);
-    cpu_time().saturating_sub(started)
+    thread_cpu_time().saturating_sub(started)
 }
 
 /// The share by which sampling cycles at this rate slows a program (0.01 is 1 %).

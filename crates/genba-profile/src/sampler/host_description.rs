@@ -1,6 +1,7 @@
 //! The description of this host that a recording carries.
 
 use std::fs;
+use std::time::Duration;
 
 use crate::perfdata::byte_cursor::Cursor;
 use crate::perfdata::writer::Description;
@@ -9,6 +10,16 @@ use crate::perfdata::writer::Description;
 pub fn monotonic_ns() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_nsec.unsigned_abs()
+}
+
+/// CPU time of the calling thread.
+pub fn thread_cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    // Since the thread's start, so neither part is negative.
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs() as u32,
+    )
 }
 
 /// The numbers of the CPUs that are online.

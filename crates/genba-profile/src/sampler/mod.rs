@@ -38,4 +38,4 @@ pub(crate) fn sys_attr_for_tests() -> Vec<u8> {
     syscalls::attr_bytes(&event_attr::build(&plan))
 }
 
-pub(crate) use host_description::{describe, monotonic_ns};
+pub(crate) use host_description::{describe, monotonic_ns, thread_cpu_time};

@@ -34,7 +34,9 @@ use crate::perfdata::record::{Raw, comm, kind, misc, task};
 use crate::perfdata::writer::{Writer, WrittenEvent};
 use crate::ptrace_sampler::sample_record::{self, Sample};
 use crate::sampler::recording_session::OpenedEvents;
-use crate::sampler::{SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls};
+use crate::sampler::{
+    SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls, thread_cpu_time,
+};
 
 /// Average time between snapshots.
 const INTERVAL: Duration = Duration::from_millis(2);
@@ -294,6 +296,7 @@ impl<'s> WaitSampler<'s> {
             if !timed && (sampled.is_empty() || began < sampled_due) {
                 continue;
             }
+            let cpu_before = thread_cpu_time();
             self.find_threads()?;
             let now = monotonic_ns();
             let snapshot = self.look(last, now, timed)?;
@@ -303,7 +306,7 @@ impl<'s> WaitSampler<'s> {
                 self.snapshots
                     .add(&snapshot, leader, (now - last, self.cpus), random);
                 last = now;
-                let cost = began.elapsed();
+                let cost = thread_cpu_time().saturating_sub(cpu_before);
                 let interval = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
                 // A random time: what repeats in the program must not beat with it.
                 let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
@@ -323,7 +326,8 @@ impl<'s> WaitSampler<'s> {
                 }
                 // Random as well: samples come in a rhythm.
                 let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
-                sampled_due = began + began.elapsed().div_f64(MAX_SAMPLED_COST).mul_f64(share);
+                let cost = thread_cpu_time().saturating_sub(cpu_before);
+                sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(share);
             }
         }
         if let Some(opened) = &self.events {
