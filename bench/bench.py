@@ -293,7 +293,36 @@ def memory(bench):
     bench.row(f"  growth from {durations[0]} to {durations[1]} s", f"{growth:.2f}×", "", "", "about 1×", growth)
 
 
-SECTIONS = {"overhead": overhead, "report": report, "annotate": annotate, "memory": memory}
+def waits(bench):
+    """What `genba wait` costs the target's wall time: one that switches, one that computes, one that sleeps."""
+    switches = bench.compile(ROOT / "bench" / "switches.c", "-O2", "-pthread")
+    divloop = bench.compile(ROOT / "testdata" / "divloop.c", "-g", "-O2")
+    one_cpu = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    sleeps = "import time\nfor _ in range(100): time.sleep(0.01)"
+    targets = {
+        "10⁵ switches a second, one CPU": ([*one_cpu, switches, "50000", "14000"], "at most 1.05×"),
+        "the same on all CPUs": ([switches, "50000", "14000"], ""),
+        "a loop": ([divloop, "30000000"], "under 1.01×"),
+        "100 sleeps": ([sys.executable, "-c", sleeps], "under 1.01×"),
+    }
+    for what, (target, wanted) in targets.items():
+        target = [bench.timed, bench.file("target.txt"), *target]
+        ways = {"bare": target, "genba": [GENBA, "wait", "--", *target]}
+        taken = {name: [] for name in ways}
+        for block in range((4 if bench.quick else 15) + 1):
+            for name in random.sample(list(ways), len(ways)):
+                pathlib.Path(bench.file("target.txt")).unlink(missing_ok=True)
+                bench.run(ways[name])
+                # The first block warms the caches.
+                if block > 0:
+                    taken[name].append(read_timed(bench.file("target.txt"))[0])
+        triple = ratio(taken["genba"], taken["bare"])
+        mid = {name: statistics.median(values) for name, values in taken.items()}
+        bench.row(f"wait: {what}, to unwatched", seconds(mid["genba"]), seconds(mid["bare"]), show_ratio(triple),
+                  wanted, triple)
+
+
+SECTIONS = {"overhead": overhead, "waits": waits, "report": report, "annotate": annotate, "memory": memory}
 
 
 def main():
