@@ -36,7 +36,7 @@ pub fn grouped_waits(view: &View<'_>) -> Vec<Wait> {
         (state.reason, state.place.clone(), state.object.clone())
     };
     for (index, (state, seen)) in (0u32..).zip(view.states.iter().zip(&recording.states)) {
-        if state.reason == WaitReason::Running {
+        if state.reason == WaitReason::Running || seen.snapshots == 0 {
             continue;
         }
         let group = groups.entry(key(index)).or_default();

@@ -172,7 +172,12 @@ mod tests {
     #[test]
     fn stacks_have_the_time_that_the_kernel_accounts_for() {
         let mut all = SyntheticRecording::new(2, 1000.0);
-        let joins = all.waits(0, WaitReason::Join, &["pthread_join", "main"], (1000.0, 1));
+        let joins = all.waits(
+            0,
+            WaitReason::Join,
+            &["pthread_join", "finish"],
+            (1000.0, 1),
+        );
         let runs = all.runs(1, 300.0);
         // Snapshots saw less of the lock than the account leaves.
         all.waits(
@@ -192,18 +197,18 @@ mod tests {
             ((one.seconds * 1000.0).round(), one.state, one.own)
         };
         assert_eq!(
-            of(&["main", "pthread_join"]),
-            (1000.0, WaitReason::Join, Some(0))
+            of(&["main", "finish", "pthread_join"]),
+            (1000.0, WaitReason::Join, Some(1))
         );
         assert_eq!(
-            of(&["work", "pthread_mutex_lock"]),
-            (700.0, WaitReason::Lock, Some(0))
+            of(&["run", "work", "pthread_mutex_lock"]),
+            (700.0, WaitReason::Lock, Some(1))
         );
         assert_eq!(
-            of(&["work", "inner"]),
-            (225.0, WaitReason::Running, Some(0))
+            of(&["run", "work", "inner"]),
+            (225.0, WaitReason::Running, Some(1))
         );
-        assert_eq!(of(&["work", "other"]).0, 75.0);
+        assert_eq!(of(&["run", "work", "other"]).0, 75.0);
     }
 
     #[test]
