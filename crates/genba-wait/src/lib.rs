@@ -72,7 +72,7 @@ fn of_view(view: &View<'_>) -> Waits {
     };
     let mut sources = vec!["times: /proc/TID/schedstat".to_owned()];
     if recording.calls_readable {
-        sources.push("waits: /proc/TID/syscall at random snapshots".to_owned());
+        sources.push("waits: /proc/TID/syscall in snapshots at random times".to_owned());
     }
     if recording.cpu_sampled {
         sources.push("on a CPU: perf event cpu-clock".to_owned());

@@ -216,7 +216,7 @@ impl RecordingArgs {
         let name = self.input().to_string_lossy();
         if name == DEFAULT_INPUT {
             return Err(Failure::usage(
-                "no perf.data in this directory; make one with: genba record -- COMMAND",
+                "no perf.data in this directory\n  make one with: genba record -- COMMAND, or name a case (genba case list): -i CASE",
             ));
         }
         match Store::open_root().find(&name) {
