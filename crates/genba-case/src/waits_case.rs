@@ -8,7 +8,7 @@ use crate::{Case, Result, Store};
 const WAITS: &str = "waits";
 
 impl Store {
-    /// Creates a case with what the wall clock waited for.
+    /// Creates a case with what the wall clock waited for; of a run that was interrupted the case is, too.
     ///
     /// # Errors
     /// As [`Store::create`].
@@ -17,10 +17,14 @@ impl Store {
         workload: &Workload,
         host: &HostFingerprint,
         waits: &Waits,
+        interrupted: bool,
     ) -> Result<Case> {
         let mut case = self.create(workload, host)?;
         case.put_waits(waits)?;
-        case.finish()?;
+        match interrupted {
+            true => case.interrupt()?,
+            false => case.finish()?,
+        }
         Ok(case)
     }
 }

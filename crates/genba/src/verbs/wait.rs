@@ -85,7 +85,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     print(&found, &args, output)?;
     if !args.no_case {
-        store(&found, directory, output);
+        store(&found, directory, cancel.is_triggered(), output);
     }
     if cancel.is_triggered() {
         return Ok(Exit::Interrupted);
@@ -98,7 +98,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 }
 
 /// Stores the case. Without a directory for it the result has been shown all the same.
-fn store(found: &Waits, directory: Option<PathBuf>, output: &Output) {
+fn store(found: &Waits, directory: Option<PathBuf>, interrupted: bool, output: &Output) {
     let workload = Workload {
         command: match found.pid {
             Some(pid) => vec!["process".to_owned(), pid.to_string()],
@@ -113,7 +113,7 @@ fn store(found: &Waits, directory: Option<PathBuf>, output: &Output) {
         name: None,
     };
     let host = genba_host::fingerprint(false);
-    match Store::open_root().create_waits(&workload, &host, found) {
+    match Store::open_root().create_waits(&workload, &host, found, interrupted) {
         Ok(case) => output.note(&format!(
             "CASE  {0}   genba report --off-cpu -i {0}, genba flame -i {0}",
             case.id()
