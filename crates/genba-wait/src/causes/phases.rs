@@ -184,8 +184,8 @@ fn children(view: &View<'_>) -> Option<Found> {
     let mut places = Places::new();
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
     let mut parent = 0;
-    for (index, chain) in (0u32..).zip(&view.chains) {
-        // For a child's end, or for what it writes.
+    // For a child's end, or for what it writes.
+    let for_child = |chain: &Chain| {
         let waiting = chain.states.iter().enumerate().find(|(at, state)| {
             let reason = view.states[**state as usize].reason;
             let pid = view.thread(**state).pid;
@@ -194,15 +194,34 @@ fn children(view: &View<'_>) -> Option<Found> {
                 || matches!(reason, WaitReason::Pipe | WaitReason::Socket)
                     && next.is_some_and(|next| parents.get(&next) == Some(&pid))
         });
-        let Some((_, waiting)) = waiting else {
+        waiting.map(|(_, state)| *state)
+    };
+    let place = |state: u32| {
+        let seen = &view.states[state as usize];
+        (view.thread(state).pid, seen.reason, &seen.place)
+    };
+    let known: HashSet<_> = view
+        .chains
+        .iter()
+        .filter_map(for_child)
+        .map(place)
+        .collect();
+    // A child that has just begun or ended is not seen at the other end of its pipe. What is waited
+    // for at the same place is a child's, too.
+    let for_unseen_child = |chain: &Chain| {
+        let last = *chain.states.last()?;
+        known.contains(&place(last)).then_some(last)
+    };
+    for (index, chain) in (0u32..).zip(&view.chains) {
+        let Some(waiting) = for_child(chain).or_else(|| for_unseen_child(chain)) else {
             continue;
         };
-        parent = view.thread(*waiting).pid;
+        parent = view.thread(waiting).pid;
         waits += chain.ns;
         alone += chain.alone_ns;
         idle += chain.idle_ns;
         snapshots += chain.snapshots;
-        let state = &view.states[*waiting as usize];
+        let state = &view.states[waiting as usize];
         *waiters.entry(state.place.clone()).or_default() += chain.ns;
         let last = chain.states[chain.states.len() - 1];
         *names.entry(view.thread(last).name.clone()).or_default() += chain.ns;

@@ -274,6 +274,29 @@ fn children_one_after_the_other_are_told_from_those_of_a_pipe() {
     assert_eq!(causes(&children(&[(0.0, 1000.0)])), []);
 }
 
+/// Of two short children one was seen at the other end of the pipe that the parent reads.
+#[test]
+fn children_that_were_not_seen_are_waited_for_at_the_same_place() {
+    let gain = |place: &str| {
+        let mut made = children(&[(0.0, 5.0), (500.0, 505.0)]);
+        made.recording.chains.clear();
+        let seen = made.waits(0, WaitReason::Pipe, &["read", "checksum"], (200.0, 2));
+        let unseen = made.waits(0, WaitReason::Pipe, &["read", place], (600.0, 6));
+        let works = made.runs(1, 5.0);
+        let own = made.runs(0, 200.0);
+        made.chain(&[seen, works], 200.0, 0.0, 200.0);
+        made.chain(&[unseen], 600.0, 600.0, 0.0);
+        made.chain(&[own], 200.0, 0.0, 200.0);
+        let found = made.view(findings);
+        let found = found
+            .iter()
+            .find(|one| one.cause == WaitCause::ChildProcess);
+        found.expect("children are waited for").wall_share.value
+    };
+    assert!((gain("checksum") - 0.8).abs() < 0.01);
+    assert!((gain("receive") - 0.2).abs() < 0.01);
+}
+
 #[test]
 fn an_empty_recording_has_no_findings() {
     let mut made = SyntheticRecording::new(0, 0.0);
