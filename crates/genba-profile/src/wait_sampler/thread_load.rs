@@ -54,6 +54,12 @@ impl ThreadLoad {
             || fs::read_link(format!("/proc/{pid}/exe")).ok() == self.excluded
     }
 
+    /// Whether the last look has seen threads.
+    #[must_use]
+    pub fn has_threads(&self) -> bool {
+        !self.before.is_empty()
+    }
+
     /// The time of each thread since the last look, that with most CPU time first. Why one is blocked
     /// is not looked up. Threads that have just been seen for the first time are left out.
     pub fn look(&mut self) -> Vec<ThreadTime> {

@@ -185,15 +185,15 @@ fn print_once(
     output: &Output,
 ) -> Result<(), Failure> {
     let mut load = thread_load(args);
-    load.look();
-    let mut threads = Vec::new();
     let until = Instant::now() + args.window;
     while Instant::now() < until && !recorder.is_finished() && !cancel.is_triggered() {
-        std::thread::sleep(Duration::from_millis(20));
-        if Instant::now() >= until {
-            threads = load.look();
+        // The command may not have begun yet.
+        if !load.has_threads() {
+            load.look();
         }
+        std::thread::sleep(Duration::from_millis(20));
     }
+    let threads = load.look();
     if !recorder.is_finished() {
         // Ring buffers are read out at least once a second.
         std::thread::sleep(Duration::from_millis(1100));
