@@ -242,6 +242,9 @@ fn children(view: &View<'_>) -> Option<Found> {
     }
     let total: f64 = lives.iter().map(|life| (life.1 - life.0) as f64).sum();
     let life = total / count as f64;
+    // A child is waited for no longer than it lives: what was waited for longer at the same places was something else.
+    let of_children = (total / waits.max(1.0)).min(1.0);
+    let (waits, alone, idle) = (waits * of_children, alone * of_children, idle * of_children);
     let saved_ns = if life < SHORT_LIFE_NS {
         (waits * 0.8, waits * 0.4, waits)
     } else {
