@@ -88,8 +88,8 @@ impl RecordingArgs {
         let name = match &self.input {
             Some(input) if input.exists() => {
                 return Err(Failure::usage(format!(
-                    "{} has samples on a CPU only
-  to see waits: genba wait -- COMMAND, then                      --off-cpu again without --input",
+                    "{} has samples on a CPU only\n  to see waits: genba wait -- COMMAND, then the same without \
+                     this file",
                     input.display()
                 )));
             }
