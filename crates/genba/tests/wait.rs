@@ -124,21 +124,25 @@ fn both_ends_of_a_pipe_are_watched() {
     assert!(waited_for(&all, &["pipe", "child", "sleep"]), "{all}");
 }
 
+/// What three threads wait for that hold one lock `times` times each and sleep for 1 ms meanwhile.
+fn waits_of_contended(test: &str, here: &Path, times: &str) -> Option<Value> {
+    let flags = ["-g", "-O1", "-pthread"];
+    let prog = support::program(test, here, "contended.c", &flags)?;
+    let prog = prog.to_str().expect("a plain path");
+    let (all, code) = waits(test, here, &[], &[prog, "sleep", times])?;
+    assert_eq!(code, 0);
+    Some(all)
+}
+
 #[test]
 fn threads_that_share_a_lock_are_seen_waiting_for_it() {
     let test = "threads_that_share_a_lock_are_seen_waiting_for_it";
     let directory = scratch();
     let here = directory.path();
-    let flags = ["-g", "-O1", "-pthread"];
-    let Some(prog) = support::program(test, here, "contended.c", &flags) else {
-        return;
-    };
-    let prog = prog.to_str().expect("a plain path");
     // The lock is held while its holder sleeps: that takes 1 ms × 3 threads × 200 on any machine.
-    let Some((all, code)) = waits(test, here, &[], &[prog, "sleep", "200"]) else {
+    let Some(all) = waits_of_contended(test, here, "200") else {
         return;
     };
-    assert_eq!(code, 0);
     assert!(number(&all["wall_seconds"]) >= 0.6, "{all}");
     let threads = list(&all, "threads");
     let clerks = threads.iter().filter(|one| {
@@ -174,12 +178,7 @@ fn case_of_waits_has_off_cpu_functions_and_a_flame_graph_of_wall_time() {
     let test = "case_of_waits_has_off_cpu_functions_and_a_flame_graph_of_wall_time";
     let directory = scratch();
     let here = directory.path();
-    let flags = ["-g", "-O1", "-pthread"];
-    let Some(prog) = support::program(test, here, "contended.c", &flags) else {
-        return;
-    };
-    let prog = prog.to_str().expect("a plain path");
-    let Some((all, _)) = waits(test, here, &[], &[prog, "sleep", "100"]) else {
+    let Some(all) = waits_of_contended(test, here, "100") else {
         return;
     };
     // Stacks are the threads' wall time, no more and no less.
