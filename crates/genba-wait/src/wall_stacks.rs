@@ -8,7 +8,7 @@ use crate::stacks::{NamedFrame, own_frame};
 use crate::thread_times::{Division, division};
 use crate::view::View;
 
-/// Most stacks that are kept; the time of the others is that of their threads without a stack.
+/// Most stacks that are retained; the time of the others is that of their threads without a stack.
 const MAX_STACKS: usize = 2_000;
 
 /// State, object, number of the stack.
