@@ -10,6 +10,7 @@
 //! **Not here.** Symbols, source lines, demangling, skid correction; text for users other than
 //! errors and notes.
 
+mod attach;
 pub mod error;
 pub mod event;
 pub mod jit;
@@ -28,9 +29,8 @@ pub mod wait_sampler;
 /// The event name of recordings made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";
 
+pub use attach::{Attach, attach, attach_with};
 pub use error::{ProfileError, ReadError};
 pub use process_memory::read_memory;
 pub use reader::{ReadOptions, Recording};
-pub use record::{
-    Companion, RecordOutcome, attach, attach_with, record, record_until, record_with,
-};
+pub use record::{Companion, RecordOutcome, record, record_until, record_with};

@@ -1,13 +1,11 @@
-//! Recording a command or a running process from end to end.
+//! Recording a command from end to end.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use genba_model::{Event, Precision};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher, resolve_program};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::TIMER_SIGNAL;
 use crate::error::ProfileError;
@@ -33,13 +31,14 @@ pub struct RecordOutcome {
     pub throttled: u64,
     /// Duration of the recording, seconds.
     pub duration_seconds: f64,
-    /// The runs of the command in order; empty for a process that was attached to.
+    /// The runs of the command in order; empty where processes were attached to
+    /// without one.
     pub runs: Vec<Finished>,
     /// What was requested and could not be had, each with the command that allows it.
     pub notes: Vec<String>,
 }
 
-fn event_of(choice: &EventChoice) -> Event {
+pub(crate) fn event_of(choice: &EventChoice) -> Event {
     Event {
         name: choice.name(),
         hardware: choice.event.hardware(),
@@ -60,16 +59,16 @@ fn internal(error: impl std::fmt::Display) -> ProfileError {
     ProfileError::Internal(error.to_string())
 }
 
-fn stop_pipe() -> Result<(io::PipeReader, io::PipeWriter), ProfileError> {
+pub(crate) fn stop_pipe() -> Result<(io::PipeReader, io::PipeWriter), ProfileError> {
     io::pipe().map_err(internal)
 }
 
-fn panicked<T>(_: T) -> ProfileError {
+pub(crate) fn panicked<T>(_: T) -> ProfileError {
     ProfileError::Internal("the recording thread ended unexpectedly".to_owned())
 }
 
 /// Starts the thread that records, unless the limit of processes and threads is reached.
-fn recording_thread<'scope, T: Send + 'scope>(
+pub(crate) fn recording_thread<'scope, T: Send + 'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     record: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<std::thread::ScopedJoinHandle<'scope, T>, ProfileError> {
@@ -187,7 +186,7 @@ fn record_runs(
     let mut jit_notes = Vec::new();
     let counts = loop {
         let (stop, stopper) = stop_pipe()?;
-        let jit_recorder = JitArtifactRecorder::start(gated.pid(), path, true);
+        let jit_recorder = JitArtifactRecorder::start(&[gated.pid()], path, true);
         companion.begin(Target::BeforeExec(gated.pid()));
         let recording = &mut session;
         let ran = std::thread::scope(|scope| {
@@ -223,7 +222,7 @@ fn record_runs(
     ))
 }
 
-fn outcome(
+pub(crate) fn outcome(
     event: Event,
     reason: String,
     counts: SampleCounts,
@@ -326,93 +325,6 @@ fn record_by_timer(
         counts,
         duration,
         vec![finished],
-        notes,
-    ))
-}
-
-/// Records a running process with its threads and the processes that it starts, until it ends or
-/// `cancel` is triggered.
-///
-/// # Errors
-/// When there is no such process, it belongs to another user, nothing can be sampled, or the file
-/// cannot be written. Timer signals cannot be used in a process that runs already.
-pub fn attach(
-    pid: i32,
-    options: &RecordOptions,
-    path: &Path,
-    cancel: &Cancel,
-) -> Result<RecordOutcome, ProfileError> {
-    attach_with(pid, options, path, cancel, &mut ())
-}
-
-/// As [`attach`], with a companion.
-///
-/// # Errors
-/// As [`attach`].
-pub fn attach_with(
-    pid: i32,
-    options: &RecordOptions,
-    path: &Path,
-    cancel: &Cancel,
-    companion: &mut dyn Companion,
-) -> Result<RecordOutcome, ProfileError> {
-    let gone = || ProfileError::Attach {
-        pid,
-        why: "there is no such process".to_owned(),
-    };
-    // First of all, so that the number cannot be reused by another process unnoticed.
-    if pid <= 0 {
-        return Err(gone());
-    }
-    let process = Pid::from_raw(pid).ok_or_else(gone)?;
-    let end: OwnedFd = pidfd_open(process, PidfdFlags::empty()).map_err(|e| match e {
-        rustix::io::Errno::SRCH => gone(),
-        other => ProfileError::Attach {
-            pid,
-            why: other.to_string(),
-        },
-    })?;
-    let choice = choose_event(options)?;
-    JitArtifactRecorder::remove_old(path);
-    let mut session = RecordingSession::open(Target::Running(pid), &choice, options, path)?;
-    let jit_recorder = JitArtifactRecorder::start(pid, path, false);
-    companion.begin(Target::Running(pid));
-    let mut notes = choice.notes.clone();
-    notes.append(&mut session.notes);
-    let (stop, stopper) = stop_pipe()?;
-    let recorded = std::thread::scope(|scope| {
-        let recording = &mut session;
-        let recorder = recording_thread(scope, move || recording.run(stop.as_fd()))?;
-        while !recorder.is_finished() {
-            // Once a second the recorder is checked: it may have failed to write.
-            let interval = rustix::event::Timespec {
-                tv_sec: 1,
-                tv_nsec: 0,
-            };
-            let mut fds = [
-                PollFd::new(&end, PollFlags::IN),
-                PollFd::from_borrowed_fd(cancel.as_fd(), PollFlags::IN),
-            ];
-            if !matches!(
-                poll(&mut fds, Some(&interval)),
-                Ok(0) | Err(rustix::io::Errno::INTR)
-            ) {
-                break;
-            }
-        }
-        drop(stopper);
-        Ok::<_, ProfileError>(recorder.join())
-    });
-    notes.extend(jit_recorder.and_then(JitArtifactRecorder::finish));
-    notes.extend(companion.end());
-    let counts = recorded?.map_err(panicked)??;
-    let duration = session.close()?;
-    Ok(outcome(
-        event_of(&choice),
-        choice.reason,
-        counts,
-        duration,
-        Vec::new(),
         notes,
     ))
 }

@@ -198,7 +198,12 @@ fn running_process_is_sampled_from_attaching_on() {
     };
     let out = directory.path().join("out.data");
     let cancel = genba_run::Cancel::new().expect("a token");
-    let done = genba_profile::attach_with(pid, &options, &out, &cancel, &mut child);
+    let attach = genba_profile::Attach {
+        pids: &[pid],
+        timeout: None,
+        command: None,
+    };
+    let done = genba_profile::attach_with(attach, &options, &out, &cancel, &mut child);
     child.0.wait().expect("ended");
     let done = done.expect("attached");
     assert!(done.runs.is_empty() && done.samples > 0);

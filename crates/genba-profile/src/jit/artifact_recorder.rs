@@ -46,15 +46,15 @@ impl JitArtifactRecorder {
         }
     }
 
-    /// Watches a process and its descendants. `fresh` means that it does not run yet, so files
-    /// that are older than this moment are not its own.
+    /// Watches processes and their descendants. `fresh` means that they do not run yet, so files
+    /// that are older than this moment are not their own.
     #[must_use]
-    pub fn start(pid: i32, recording: &Path, fresh: bool) -> Option<Self> {
+    pub fn start(pids: &[i32], recording: &Path, fresh: bool) -> Option<Self> {
         let (reader, stop) = io::pipe().ok()?;
         // Made before this returns and the target may run: its first files may be complete before
         // the thread is scheduled.
         let watch = TempFileWatch::new(std::env::var_os("TMPDIR").map(PathBuf::from)).ok();
-        let mut work = Work::new(pid, directory_of(recording), fresh);
+        let mut work = Work::new(pids, directory_of(recording), fresh);
         let thread = std::thread::Builder::new()
             .name("genba-jit".to_owned())
             .spawn(move || work.run(&reader, watch.as_ref()))
@@ -83,7 +83,7 @@ struct Process {
 }
 
 struct Work {
-    root: i32,
+    roots: Vec<i32>,
     directory: PathBuf,
     fresh: bool,
     since: i64,
@@ -99,15 +99,15 @@ struct Work {
 }
 
 impl Work {
-    fn new(root: i32, directory: PathBuf, fresh: bool) -> Self {
+    fn new(roots: &[i32], directory: PathBuf, fresh: bool) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
-            root,
+            roots: roots.to_vec(),
             budget: ArtifactBudget::of(&directory, ArtifactLimits::DEFAULT),
             directory,
             fresh,
             since: now.map_or(0, |d| d.as_secs() as i64) - 1,
-            processes: HashMap::from([(root, Process::default())]),
+            processes: roots.iter().map(|&pid| (pid, Process::default())).collect(),
             unfinished: HashMap::new(),
             copied: HashMap::new(),
             handled_deleted: HashSet::new(),
@@ -184,12 +184,12 @@ impl Work {
         }
         let gone: Vec<i32> = self.processes.keys().copied().collect();
         for pid in gone {
-            // The root stays, and processes with something to write at the end.
+            // The roots stay, and processes with something to write at the end.
             let empty = self
                 .processes
                 .get(&pid)
                 .is_some_and(|p| p.map.is_none() && p.dumps.is_empty() && p.code.is_empty());
-            if empty && pid != self.root && !Path::new(&format!("/proc/{pid}")).exists() {
+            if empty && !self.roots.contains(&pid) && !Path::new(&format!("/proc/{pid}")).exists() {
                 self.processes.remove(&pid);
             }
         }
@@ -396,7 +396,7 @@ mod tests {
         for attempt in 0..10 {
             let name = format!("_genba_jit_p{pid}u{attempt}.c");
             let source = Path::new("/tmp").join(&name);
-            let recorder = JitArtifactRecorder::start(pid as i32, &recording, true).unwrap();
+            let recorder = JitArtifactRecorder::start(&[pid as i32], &recording, true).unwrap();
             fs::write(&source, "int n;").unwrap();
             let note = recorder.finish();
             fs::remove_file(&source).unwrap();

@@ -16,6 +16,7 @@ use super::ring_buffer::{RingBuffer, SampleCounts};
 use super::{initial_records, syscalls};
 use crate::error::ProfileError;
 use crate::perfdata::writer::{Description, Writer, WrittenEvent};
+use crate::wait_sampler::process_tree;
 
 /// The process to attach to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,13 @@ impl Target {
             Self::BeforeExec(pid) | Self::Running(pid) => pid,
         }
     }
+}
+
+/// What is sampled: one target, or processes that run with those that they started.
+#[derive(Clone, Copy)]
+enum Sampled<'a> {
+    BeforeExec(i32),
+    Running(&'a [i32]),
 }
 
 /// The open events of a target, their ring buffers, and the file for their records.
@@ -83,6 +91,34 @@ impl RecordingSession {
         options: &RecordOptions,
         path: &Path,
     ) -> Result<Self, ProfileError> {
+        match target {
+            Target::BeforeExec(pid) => {
+                Self::open_sampled(Sampled::BeforeExec(pid), choice, options, path)
+            }
+            Target::Running(pid) => Self::open_processes(&[pid], choice, options, path),
+        }
+    }
+
+    /// Attaches to running processes and all that they started, and creates the file. Sampling
+    /// begins at once.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_processes(
+        pids: &[i32],
+        choice: &EventChoice,
+        options: &RecordOptions,
+        path: &Path,
+    ) -> Result<Self, ProfileError> {
+        Self::open_sampled(Sampled::Running(pids), choice, options, path)
+    }
+
+    fn open_sampled(
+        target: Sampled<'_>,
+        choice: &EventChoice,
+        options: &RecordOptions,
+        path: &Path,
+    ) -> Result<Self, ProfileError> {
         let mut notes = Vec::new();
         syscalls::raise_descriptor_limit();
         let opened = open_all(target, choice, options, &mut notes)?;
@@ -117,7 +153,11 @@ impl RecordingSession {
     }
 
     /// Writes the records of what existed before, and starts sampling a running target.
-    fn write_initial_records(&mut self, target: Target, choice: &EventChoice) -> io::Result<()> {
+    fn write_initial_records(
+        &mut self,
+        target: Sampled<'_>,
+        choice: &EventChoice,
+    ) -> io::Result<()> {
         if choice.kernel {
             for record in initial_records::kernel_maps() {
                 self.writer.append(&record)?;
@@ -129,19 +169,20 @@ impl RecordingSession {
     }
 
     /// Writes the target's name and mappings, and starts sampling one that runs.
-    fn begin(&mut self, target: Target) -> io::Result<()> {
-        let pid = target.pid();
+    fn begin(&mut self, target: Sampled<'_>) -> io::Result<()> {
         match target {
-            Target::BeforeExec(_) => self
+            Sampled::BeforeExec(pid) => self
                 .writer
                 .append(&initial_records::thread_name(pid, pid))?,
-            Target::Running(_) => {
+            Sampled::Running(pids) => {
                 // Enabled before its mappings are read: what is mapped in between is recorded, too.
                 for event in &self.events {
                     syscalls::enable(event)?;
                 }
-                for record in initial_records::running_process(pid) {
-                    self.writer.append(&record)?;
+                for (pid, _) in process_tree::trees(pids) {
+                    for record in initial_records::running_process(pid) {
+                        self.writer.append(&record)?;
+                    }
                 }
             }
         }
@@ -168,6 +209,11 @@ impl RecordingSession {
         choice: &EventChoice,
         options: &RecordOptions,
     ) -> Result<(), ProfileError> {
+        let pid = [target.pid()];
+        let target = match target {
+            Target::BeforeExec(pid) => Sampled::BeforeExec(pid),
+            Target::Running(_) => Sampled::Running(&pid),
+        };
         // The last target's ring buffers hold locked memory, so they are unmapped first.
         self.rings.clear();
         self.events.clear();
@@ -265,7 +311,7 @@ fn default_pages(call_graph: CallGraph) -> usize {
 }
 
 fn open_all(
-    target: Target,
+    target: Sampled<'_>,
     choice: &EventChoice,
     options: &RecordOptions,
     notes: &mut Vec<String>,
@@ -288,12 +334,23 @@ fn open_all(
             call_graph: options.call_graph,
             precise_ip: choice.precise_ip,
             exclude_kernel: !choice.kernel,
-            on_exec: matches!(target, Target::BeforeExec(_)),
+            on_exec: matches!(target, Sampled::BeforeExec(_)),
             build_ids,
             watermark: (pages * rustix::param::page_size() / 2) as u32,
         };
         let mut attr = build(&plan);
-        match open_events(target, &mut attr, pages) {
+        let opened = match target {
+            Sampled::BeforeExec(pid) => open_events(Target::BeforeExec(pid), &mut attr, pages),
+            Sampled::Running(pids) => {
+                let threads = || {
+                    let processes = process_tree::trees(pids);
+                    let pids = processes.into_iter().map(|(pid, _)| pid);
+                    pids.flat_map(initial_records::threads).collect()
+                };
+                open_threads(pids, &threads, &mut attr, pages)
+            }
+        };
+        match opened {
             Ok(opened) => {
                 if pages < wanted {
                     notes.push(format!(
@@ -319,10 +376,13 @@ fn open_all(
             }
             Err((OpenStep::Open, e))
                 if e.raw_os_error() == Some(libc::ESRCH)
-                    || (matches!(target, Target::Running(_))
+                    || (matches!(target, Sampled::Running(_))
                         && matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM))) =>
             {
-                let pid = target.pid();
+                let pid = match target {
+                    Sampled::BeforeExec(pid) => pid,
+                    Sampled::Running(pids) => refused_process(pids),
+                };
                 let why = if e.raw_os_error() == Some(libc::ESRCH) {
                     "there is no such process".to_owned()
                 } else {
@@ -334,6 +394,17 @@ fn open_all(
             Err((OpenStep::Ring, e)) => return Err(failed("mapping its ring buffer", e)),
         }
     }
+}
+
+/// The process that is to blame for a refusal: one that has ended or belongs to another user.
+fn refused_process(pids: &[i32]) -> i32 {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    let foreign = |pid: &&i32| {
+        std::fs::metadata(format!("/proc/{pid}")).map_or(true, |status| status.uid() != own)
+    };
+    let first = pids.iter().find(foreign).or(pids.first());
+    first.copied().unwrap_or_default()
 }
 
 /// The step at which opening the events failed.
@@ -353,12 +424,12 @@ pub(crate) fn open_events(
         Target::BeforeExec(pid) => vec![pid],
         Target::Running(pid) => initial_records::threads(pid),
     };
-    open_threads(target.pid(), &threads, attr, pages)
+    open_threads(&[target.pid()], &threads, attr, pages)
 }
 
-/// The same for whatever `threads` lists, until it lists nothing new. `pid` must be among them.
+/// The same for whatever `threads` lists, until it lists nothing new. `required` must be among them.
 pub(crate) fn open_threads(
-    pid: i32,
+    required: &[i32],
     threads: &dyn Fn() -> Vec<i32>,
     attr: &mut perf_event_attr,
     pages: usize,
@@ -382,7 +453,15 @@ pub(crate) fn open_threads(
         }
         for tid in new {
             known.insert(tid);
-            open_thread(tid, pid, &cpus, attr, pages, &mut rings_of, &mut out)?;
+            open_thread(
+                tid,
+                required.contains(&tid),
+                &cpus,
+                attr,
+                pages,
+                &mut rings_of,
+                &mut out,
+            )?;
         }
     }
     if out.events.is_empty() {
@@ -394,7 +473,7 @@ pub(crate) fn open_threads(
 
 fn open_thread(
     tid: i32,
-    pid: i32,
+    required: bool,
     cpus: &[i32],
     attr: &mut perf_event_attr,
     pages: usize,
@@ -406,11 +485,9 @@ fn open_thread(
             Ok(fd) => fd,
             // The CPU went offline, or this thread has just ended.
             Err(e) if e.raw_os_error() == Some(libc::ENODEV) && cpus.len() > 1 => continue,
-            Err(e) if e.raw_os_error() == Some(libc::ESRCH) && tid != pid => return Ok(()),
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) && !required => return Ok(()),
             // A child that has become another user's.
-            Err(e)
-                if matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM)) && tid != pid =>
-            {
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM)) && !required => {
                 return Ok(());
             }
             Err(e) => return Err((OpenStep::Open, e)),

@@ -53,7 +53,7 @@ pub fn open(target: Target) -> Result<(OpenedEvents, &'static str), Refused> {
             attr.__bindgen_anon_2.wakeup_events = 1;
             let mut pages = RING_PAGES;
             while pages > 0 {
-                match open_threads(pid, &threads, &mut attr, pages) {
+                match open_threads(&[pid], &threads, &mut attr, pages) {
                     Ok(opened) => return Ok((opened, name)),
                     Err((_, error)) => refused = Some(Box::new((attr, error))),
                 }

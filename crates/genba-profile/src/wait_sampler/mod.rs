@@ -14,7 +14,7 @@ mod activity;
 mod cpu_clock;
 mod cpu_quota;
 mod descriptor_peers;
-mod process_tree;
+pub(crate) mod process_tree;
 mod sampler;
 mod scripts;
 mod snapshots;

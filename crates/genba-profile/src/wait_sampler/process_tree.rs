@@ -24,8 +24,15 @@ pub fn children(pid: i32) -> Vec<i32> {
 
 /// A process with all that descend from it, each with its parent; 0 for the first.
 pub fn tree(pid: i32) -> Vec<(i32, i32)> {
-    let mut found = vec![(pid, 0)];
-    let mut known = HashSet::from([pid]);
+    trees(&[pid])
+}
+
+/// The same of several processes. This process and what it started are no part of it: where the user
+/// attaches to the shell that started genba, genba would watch itself.
+pub fn trees(pids: &[i32]) -> Vec<(i32, i32)> {
+    let mut found: Vec<_> = pids.iter().map(|&pid| (pid, 0)).collect();
+    let mut known: HashSet<i32> = pids.iter().copied().collect();
+    known.insert(std::process::id().cast_signed());
     let mut at = 0;
     while at < found.len() && found.len() < MAX_PROCESSES {
         let parent = found[at].0;
@@ -63,5 +70,13 @@ mod tests {
         assert_eq!(found[2].1, found[1].0);
         drop(shell.stdin.take());
         assert!(shell.wait().expect("it is our child").success());
+    }
+
+    #[test]
+    fn this_process_is_no_part_of_its_parents_tree() {
+        let own = std::process::id().cast_signed();
+        let parent = std::os::unix::process::parent_id().cast_signed();
+        assert!(trees(&[parent]).iter().all(|&(pid, _)| pid != own));
+        assert!(trees(&[own]).iter().any(|&(pid, _)| pid == own));
     }
 }

@@ -35,7 +35,7 @@ pub fn watch_command(
     let pid = gated.pid();
     let mut sampler = WaitSampler::open(Target::BeforeExec(pid), path, command_line, scripts)?;
     JitArtifactRecorder::remove_old(path);
-    let jit = JitArtifactRecorder::start(pid, path, true);
+    let jit = JitArtifactRecorder::start(&[pid], path, true);
     let (stop, stopper) = io::pipe().map_err(internal)?;
     let watching = &mut sampler;
     let (finished, watched) = std::thread::scope(|scope| {
@@ -80,7 +80,7 @@ pub fn watch_process(
     })?;
     let mut sampler = WaitSampler::open(Target::Running(pid), path, command_line, scripts)?;
     JitArtifactRecorder::remove_old(path);
-    let jit = JitArtifactRecorder::start(pid, path, false);
+    let jit = JitArtifactRecorder::start(&[pid], path, false);
     let (stop, stopper) = io::pipe().map_err(internal)?;
     let until = duration.map(|duration| Instant::now() + duration);
     let watching = &mut sampler;

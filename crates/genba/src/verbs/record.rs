@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use genba_profile::sampler::CallGraph;
-use genba_profile::{Companion, RecordOutcome};
+use genba_profile::{Attach, Companion, RecordOutcome};
 use genba_run::{Launcher, Output as Stream};
 use genba_runtime::script::{DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
@@ -22,14 +22,17 @@ use crate::sampling_args::SamplingArgs;
   genba record --call-graph dwarf -- ./prog  stacks of programs built without frame pointers
   genba record --script -- python3 prog.py   functions of Python and Ruby as well
   genba record -p 1234                       a running process, until Ctrl-C or its end
+  genba record -p 1234,5678 -- sleep 3       running processes for three seconds (or --timeout 3s)
   genba report; genba annotate FUNCTION      show the recording")]
 pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
 
-    /// Attach to this running process.
-    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
-    pid: Option<i32>,
+    /// Attach to these running processes with all that they started, until Ctrl-C, their end, or
+    /// the end of the command or --timeout if one is given.
+    #[arg(short, long, value_name = "PID,...", value_delimiter = ',',
+          value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Vec<i32>,
 
     /// Sample the functions of Python 3.11 and Ruby 3.1 as well, by stopping a thread for some
     /// microseconds 499 times per second of its CPU time; shown by genba report --by script.
@@ -59,26 +62,53 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         Some(script) => script,
         None => &mut alone,
     };
-    let outcome = if let Some(pid) = args.pid {
+    let attached = !args.pid.is_empty();
+    if attached && args.script && args.pid.len() > 1 {
+        return Err(Failure::usage(
+            "--script samples one process: give a single PID",
+        ));
+    }
+    let mut launcher;
+    let outcome = if attached && args.run.command.is_empty() {
         keep_old(&args.file)?;
-        genba_profile::attach_with(pid, &options, &args.file, &cancel, companion)?
+        let attach = Attach {
+            pids: &args.pid,
+            timeout: args.run.timeout,
+            command: None,
+        };
+        genba_profile::attach_with(attach, &options, &args.file, &cancel, companion)?
     } else {
         let mut prepared = args.run.prepare(Stream::Inherit)?;
         prepared.spec.stderr = Stream::Inherit;
-        let mut launcher = Launcher::new()?;
+        launcher = Launcher::new()?;
         keep_old(&args.file)?;
         let spec = &prepared.spec;
         let file = &args.file;
-        genba_profile::record_with(&mut launcher, spec, &options, file, &cancel, companion)?
+        if attached {
+            let attach = Attach {
+                pids: &args.pid,
+                timeout: args.run.timeout,
+                command: Some((&mut launcher, spec)),
+            };
+            genba_profile::attach_with(attach, &options, file, &cancel, companion)?
+        } else {
+            genba_profile::record_with(&mut launcher, spec, &options, file, &cancel, companion)?
+        }
     };
     print_summary(&outcome, &args.file, output);
+    if attached && outcome.samples == 0 {
+        output.note(
+            "note: nothing of this ran on a CPU meanwhile; to see what it waits for: genba wait -p PID",
+        );
+    }
     let Some(finished) = outcome.runs.last() else {
         return Ok(Exit::Done);
     };
     if cancel.is_triggered() {
         return Ok(Exit::Interrupted);
     }
-    if !finished.record.exit.success() {
+    // A command beside processes that were attached to is ended with them.
+    if !attached && !finished.record.exit.success() {
         output.note(&genba_investigate::in_words(&finished.record));
         return Ok(Exit::TargetFailed);
     }
