@@ -25,9 +25,10 @@ pub struct CommandArgs {
     #[arg(short = 'N')]
     pub no_shell: bool,
 
-    /// Standard input of the command: `null`, `inherit`, or a file.
-    #[arg(long, value_name = "WHERE", default_value = "null")]
-    pub input: String,
+    /// Standard input of the command: `null`, `inherit`, or a file [default: inherit where the
+    /// command runs once (record, stat, wait, top --once), else null].
+    #[arg(long, value_name = "WHERE")]
+    pub input: Option<String>,
 
     /// Standard output of the command: `null`, `inherit`, or a file; the default depends on the
     /// verb.
@@ -77,10 +78,10 @@ impl CommandArgs {
         } else {
             CommandSpec::direct(&self.command)
         };
-        spec.stdin = match self.input.as_str() {
-            "null" => Stdin::Null,
-            "inherit" => Stdin::Inherit,
-            path => Stdin::File(genba_run::bytes_of(path).into()),
+        spec.stdin = match self.input.as_deref() {
+            None | Some("null") => Stdin::Null,
+            Some("inherit") => Stdin::Inherit,
+            Some(path) => Stdin::File(genba_run::bytes_of(path).into()),
         };
         spec.stdout = match self.output.as_deref() {
             None => default_output,
@@ -103,6 +104,12 @@ impl CommandArgs {
         Ok(Prepared { spec, workload })
     }
 
+    /// Lets the command read genba's standard input unless the user says otherwise, as perf does. For
+    /// verbs that run it once.
+    pub fn pass_input_on(&mut self) {
+        self.input.get_or_insert_with(|| "inherit".to_owned());
+    }
+
     /// As [`Self::prepare`]; the command's output is passed through, as perf does, but where standard
     /// output is the JSON document's.
     pub fn prepare_shown(&self, json: &JsonArgs) -> Result<Prepared, Failure> {
@@ -120,7 +127,7 @@ impl CommandArgs {
         let words = self.command.iter().map(|word| replace(word, values));
         Self {
             shell: self.shell.clone(),
-            input: replace(&self.input, values),
+            input: self.input.as_ref().map(|input| replace(input, values)),
             output: self.output.clone(),
             directory: self.directory.clone(),
             command: words.collect(),

@@ -13,6 +13,7 @@ mod progress_line;
 mod recording_args;
 mod sampling_args;
 mod session;
+mod unread_input;
 mod verbs;
 
 use std::process::ExitCode;
@@ -44,6 +45,20 @@ fn main() -> ExitCode {
 
 /// Runs the verb that the command line names.
 fn dispatch(verb: Verb, output: &Output) -> VerbResult {
+    if matches!(
+        verb,
+        Verb::Investigate(_)
+            | Verb::Bench(_)
+            | Verb::Gate(_)
+            | Verb::Count(_)
+            | Verb::Grow(_)
+            | Verb::Observe(_)
+            | Verb::Ablate(_)
+            | Verb::Sweep(_)
+            | Verb::Try(_)
+    ) {
+        unread_input::note(output);
+    }
     match verb {
         Verb::Investigate(args) => verbs::investigate::run(args, output),
         Verb::Bench(args) => verbs::bench::run(args, output),

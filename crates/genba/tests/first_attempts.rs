@@ -64,6 +64,53 @@ fn options_of_the_command_are_its_own() {
     assert!(shown.starts_with("--budget"), "{shown}");
 }
 
+/// genba with `abc` on its standard input: exit code, standard output, standard error.
+fn with_input(directory: &std::path::Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    std::io::Write::write_all(&mut writer, b"abc").expect("written");
+    drop(writer);
+    let output = command(directory, args)
+        .stdin(reader)
+        .output()
+        .expect("genba runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn command_that_runs_once_reads_standard_input() {
+    let test = "command_that_runs_once_reads_standard_input";
+    let here = scratch();
+    if record(test, here.path(), &[], &["true"]).is_none() {
+        return;
+    }
+    for verb in ["stat", "record"] {
+        let (code, out, said) = with_input(here.path(), &[verb, "--", "wc", "-c"]);
+        assert_eq!(code, Some(0), "{verb}: {said}");
+        assert_eq!(out.lines().next(), Some("3"), "{verb}: {out}{said}");
+        let null = [verb, "--input", "null", "--", "wc", "-c"];
+        let (_, out, _) = with_input(here.path(), &null);
+        assert_eq!(out.lines().next(), Some("0"), "{verb}: {out}");
+    }
+}
+
+#[test]
+fn command_that_runs_repeatedly_does_not_get_standard_input_silently() {
+    let here = scratch();
+    let repeated = ["stat", "-r", "2"];
+    let (_, _, said) = with_input(here.path(), &[&repeated[..], &["--", "true"]].concat());
+    assert!(said.contains("--input FILE"), "{said}");
+    let (_, _, said) = run_genba(here.path(), &[&repeated[..], &["--", "true"]].concat());
+    assert!(!said.contains("--input FILE"), "{said}");
+    let chosen = ["--input", "null", "--", "true"];
+    let (_, _, said) = with_input(here.path(), &[&repeated[..], &chosen].concat());
+    assert!(!said.contains("--input FILE"), "{said}");
+}
+
 #[test]
 fn a_closed_pipe_ends_output_quietly() {
     let here = scratch();

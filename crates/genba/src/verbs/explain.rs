@@ -24,6 +24,7 @@ use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::recording_args::RecordingArgs;
+use crate::unread_input;
 
 /// Arguments of `genba explain`.
 #[derive(Debug, ClapArgs)]
@@ -126,6 +127,7 @@ const MAX_COUNT_TIME: Duration = Duration::from_secs(60);
 
 fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     args.json.check_output(args.run.output.as_deref())?;
+    unread_input::note(output);
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {
         limit: super::MAX_ERROR_OUTPUT,

@@ -48,7 +48,8 @@ pub struct Args {
 }
 
 /// Runs `genba record`. The command's output is passed through, as perf does.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    args.run.pass_input_on();
     let options = args.sampling.options(CallGraph::None);
     let cancel = interrupt::token()?;
     let command: Vec<String> = std::env::args_os()

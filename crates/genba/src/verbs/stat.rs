@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 use genba_investigate::event_counters::{self, CounterOptions};
-use genba_model::ExitKind;
+use genba_model::{Counter, CounterState, ExitKind};
 use genba_profile::perf_stat;
 use genba_report::terminal;
 use genba_run::Launcher;
@@ -13,6 +13,7 @@ use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
+use crate::unread_input;
 
 /// Arguments of `genba stat`.
 #[derive(Debug, ClapArgs)]
@@ -46,7 +47,12 @@ pub struct Args {
 }
 
 /// Runs `genba stat`.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    if args.runs == 1 {
+        args.run.pass_input_on();
+    } else {
+        unread_input::note(output);
+    }
     let prepared = args.run.prepare_shown(&args.json)?;
     let events = match &args.event {
         Some(list) => perf_stat::parse_list(list)
@@ -73,6 +79,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     )?;
     drop(progress);
     let exit = stat.exit;
+    // The default list has events that many machines lack; those that the user names are the result.
+    let nothing_counted = args.event.is_some() && none_is_possible(&stat.counters);
     if args.json.wanted() {
         output.json(&args.json, "stat", stat)?;
     } else {
@@ -80,8 +88,51 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
     Ok(match exit {
         _ if cancel.is_triggered() => Exit::Interrupted,
+        ExitKind::Code(0) if nothing_counted => {
+            output.note("none of these events can be counted on this machine or by this user; events that always can: -e task-clock,page-faults");
+            Exit::Unsupported
+        }
         ExitKind::Code(0) => Exit::Done,
         _ if args.ignore_failure => Exit::Done,
         _ => Exit::TargetFailed,
     })
+}
+
+/// Whether this machine, kernel or user can count none of the events.
+fn none_is_possible(counters: &[Counter]) -> bool {
+    let impossible = [CounterState::NotSupported, CounterState::Forbidden];
+    !counters.is_empty()
+        && counters
+            .iter()
+            .all(|counter| impossible.contains(&counter.state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counter(state: CounterState) -> Counter {
+        Counter {
+            event: "cycles".to_owned(),
+            state,
+            value: None,
+            unit: String::new(),
+            running_share: 0.0,
+            note: None,
+        }
+    }
+
+    #[test]
+    fn events_are_impossible_only_if_all_are_refused() {
+        use CounterState::{Counted, Forbidden, NotCounted, NotSupported};
+        let of = |states: &[CounterState]| {
+            let all: Vec<Counter> = states.iter().map(|&state| counter(state)).collect();
+            none_is_possible(&all)
+        };
+        assert!(of(&[NotSupported, Forbidden]));
+        assert!(!of(&[NotSupported, Counted]));
+        // A run that is too short for the event is no fault of the machine.
+        assert!(!of(&[NotCounted]));
+        assert!(!of(&[]));
+    }
 }

@@ -77,7 +77,7 @@ pub struct Args {
 }
 
 /// Runs `genba top`.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
     if args.pid.is_none() && args.run.command.is_empty() {
         return Err(Failure::usage(
             "nothing to watch: give -p PID, or a command after `--`",
@@ -88,6 +88,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         || args.json.wanted()
         || !io::stdout().is_terminal()
         || !io::stdin().is_terminal();
+    // Otherwise the keys are genba's.
+    if once {
+        args.run.pass_input_on();
+    }
     let cancel = interrupt::token()?;
     let directory = PrivateDirectory::new("top").map_err(|error| {
         let place = std::env::temp_dir();

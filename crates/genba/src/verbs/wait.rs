@@ -57,7 +57,8 @@ pub struct Args {
 }
 
 /// Runs `genba wait`. The command's output is passed through, as `record` does.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    args.run.pass_input_on();
     if args.json.takes_stdout() && args.html.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage(
             "--html - and --json exclude each other: write one of them to a file",
