@@ -56,6 +56,10 @@ impl ResolvedProfile {
             .copied()
             .filter(|id| is_meant(&self.functions[*id as usize], name))
             .collect();
+        let inlined = matching.is_empty();
+        if inlined {
+            matching = self.functions_around(name, &hits);
+        }
         matching.sort_by_key(|id| (std::cmp::Reverse(weight(id)), *id));
         let Some(&id) = matching.first() else {
             return Err(AttributionError::NoSuchFunction {
@@ -64,7 +68,17 @@ impl ResolvedProfile {
             });
         };
         let mut annotation = self.annotate_function(id, &hits[&id], options, sources)?;
-        if matching.len() > 1 {
+        if inlined {
+            let shown = &self.functions[id as usize].name;
+            annotation.notes.push(format!(
+                "{name} was sampled within {shown}, which is shown{}",
+                match matching.len() {
+                    1 => String::new(),
+                    2 => "; also within 1 other function".to_owned(),
+                    more => format!("; also within {} other functions", more - 1),
+                }
+            ));
+        } else if matching.len() > 1 {
             annotation.notes.push(format!(
                 "{} other functions of this name were sampled; this is the one with most samples",
                 matching.len() - 1
@@ -262,6 +276,35 @@ impl ResolvedProfile {
     }
 
     /// What to say when no function of this name was sampled.
+    /// The functions with samples at this source line (`file.c:15`), or in a function of this name that
+    /// is inlined there.
+    fn functions_around(
+        &self,
+        name: &str,
+        hits: &HashMap<FunctionId, AddressHits>,
+    ) -> Vec<FunctionId> {
+        let line = source_line(name);
+        let is_around = |id: FunctionId| {
+            let module = self.functions[id as usize].module;
+            hits[&id].iter().any(|&(address, _)| {
+                let frames = self.code.frames_at(module, address);
+                frames.into_iter().any(|frame| match (line, &frame.file) {
+                    (Some((file, line)), Some(at)) => {
+                        frame.line == Some(line) && ends_in_file(at, file)
+                    }
+                    (Some(_), None) => false,
+                    (None, _) => {
+                        frame.inlined
+                            && frame
+                                .function
+                                .is_some_and(|known| is_named(&known, None, name))
+                    }
+                })
+            })
+        };
+        hits.keys().copied().filter(|&id| is_around(id)).collect()
+    }
+
     fn hint(&self, name: &str, hits: &HashMap<FunctionId, AddressHits>) -> String {
         let lower = name.to_lowercase();
         let mut near: Vec<(u64, &str)> = hits
@@ -280,6 +323,18 @@ impl ResolvedProfile {
         let names: Vec<&str> = near.iter().map(|&(_, known)| known).collect();
         format!("; similar names that were sampled: {}", names.join(", "))
     }
+}
+
+/// The file and line of `file.c:15`; `None` for names of functions.
+fn source_line(name: &str) -> Option<(&str, u32)> {
+    let (file, line) = name.rsplit_once(':')?;
+    let is_file = !file.is_empty() && !file.ends_with(':');
+    is_file.then_some((file, line.parse().ok()?))
+}
+
+/// Whether a path is that of the file, given by its name or the last parts of its path.
+fn ends_in_file(path: &str, file: &str) -> bool {
+    std::path::Path::new(path).ends_with(file)
 }
 
 /// Whether a function goes by this name or holds this address.
@@ -372,4 +427,24 @@ fn read_source(
         })
         .collect();
     (found, notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn source_lines_are_told_from_names_of_functions() {
+        assert_eq!(source_line("two.c:15"), Some(("two.c", 15)));
+        for name in ["lookup", "std::sort", "a::b::15", "two.c:", ":15"] {
+            assert_eq!(source_line(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn file_is_whole_parts_of_a_path() {
+        assert!(ends_in_file("/src/two.c", "two.c"));
+        assert!(ends_in_file("/src/two.c", "src/two.c"));
+        assert!(!ends_in_file("/src/two.c", "wo.c"));
+    }
 }

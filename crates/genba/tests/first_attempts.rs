@@ -5,7 +5,7 @@ mod support;
 
 use std::process::{Command, Stdio};
 
-use support::{interrupt, json, record, run_genba, scratch, stdout_of};
+use support::{interrupt, json, program, record, run_genba, scratch, stdout_of};
 
 /// genba in `directory`, not started yet.
 fn command(directory: &std::path::Path, args: &[&str]) -> Command {
@@ -278,4 +278,49 @@ fn a_long_program_shows_progress_with_the_time_left() {
     std::fs::write(here.path().join("seen"), "").expect("a file");
     script.wait().expect("it ends");
     assert!(shown.contains("run 1, about "), "{shown}");
+}
+
+#[test]
+fn inlined_functions_and_source_lines_can_be_annotated() {
+    let test = "inlined_functions_and_source_lines_can_be_annotated";
+    let here = scratch();
+    let source = "static int table[1024];\n\
+                  static inline __attribute__((always_inline)) int lookup(int key) {\n\
+                  \tfor (int i = 0; i < 1024; i++)\n\
+                  \t\tif (((volatile int *)table)[i] == key)\n\
+                  \t\t\treturn i;\n\
+                  \treturn 0;\n\
+                  }\n\
+                  int main(void) {\n\
+                  \tint sum = 0;\n\
+                  \tfor (int i = 1; i < 200000; i++)\n\
+                  \t\tsum += lookup(i);\n\
+                  \treturn sum;\n\
+                  }\n";
+    let file = here.path().join("two.c");
+    std::fs::write(&file, source).expect("a source");
+    let file = file.to_str().expect("a path");
+    let Some(binary) = program(test, here.path(), file, &["-O2", "-g"]) else {
+        return;
+    };
+    let binary = binary.to_str().expect("a path");
+    if record(test, here.path(), &[], &[binary]).is_none() {
+        return;
+    }
+    for place in ["lookup", "two.c:4"] {
+        let found = json(
+            here.path(),
+            "annotation",
+            &["annotate", place, "-i", "recording", "--json"],
+        );
+        assert_eq!(found["function"], "main", "{place}: {found}");
+        assert!(
+            support::notes(&found).contains("within main"),
+            "{place}: {found}"
+        );
+    }
+    for place in ["looku", "other.c:4"] {
+        let (code, _, said) = run_genba(here.path(), &["annotate", place, "-i", "recording"]);
+        assert_eq!(code, 2, "{place}: {said}");
+    }
 }
