@@ -21,6 +21,7 @@ mod investigation_case;
 mod schema;
 mod stack_tables;
 mod store;
+mod store_directory;
 mod waits_case;
 mod writer_lock;
 

@@ -10,12 +10,12 @@ use genba_model::{
 
 use crate::case::{DATABASE, now};
 use crate::schema::Access;
-use crate::{Case, Error, Phase, Result, case_id, comparison_case};
+use crate::{Case, Error, Phase, Result, case_id, comparison_case, store_directory};
 
 /// Maximum size of an imported file, bytes.
 pub const MAX_IMPORT_BYTES: u64 = 1 << 30;
 
-/// The directory of cases: `$GENBA_HOME`, or `.genba` in the working directory.
+/// The directory of cases: `$GENBA_HOME`, or `.genba` in the working directory or above it in the project.
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
@@ -30,7 +30,7 @@ impl Store {
     pub fn open_root() -> Self {
         let root = std::env::var_os("GENBA_HOME")
             .filter(|home| !home.is_empty())
-            .map_or_else(|| PathBuf::from(".genba"), PathBuf::from);
+            .map_or_else(store_directory::nearest, PathBuf::from);
         Self::at(root)
     }
 

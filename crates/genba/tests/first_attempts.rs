@@ -88,7 +88,7 @@ fn command_that_runs_once_reads_standard_input() {
     if record(test, here.path(), &[], &["true"]).is_none() {
         return;
     }
-    for verb in ["stat", "record"] {
+    for verb in ["stat", "record", "wait"] {
         let (code, out, said) = with_input(here.path(), &[verb, "--", "wc", "-c"]);
         assert_eq!(code, Some(0), "{verb}: {said}");
         assert_eq!(out.lines().next(), Some("3"), "{verb}: {out}{said}");
@@ -323,4 +323,20 @@ fn inlined_functions_and_source_lines_can_be_annotated() {
         let (code, _, said) = run_genba(here.path(), &["annotate", place, "-i", "recording"]);
         assert_eq!(code, 2, "{place}: {said}");
     }
+}
+
+#[test]
+fn cases_are_found_from_a_subdirectory() {
+    let here = scratch();
+    let bench = ["bench", "--runs", "2", "--warmup", "0", "--", "true"];
+    let (code, _, said) = run_genba(here.path(), &bench);
+    assert!(code == 0 || code == 1 || code == 3, "{code}: {said}");
+    let listed = stdout_of(here.path(), &["case", "list"]);
+    let below = here.path().join("src").join("deep");
+    std::fs::create_dir_all(&below).expect("a directory");
+    assert_eq!(stdout_of(&below, &["case", "list"]), listed);
+    // Beyond the root of a git work tree another project begins.
+    std::fs::create_dir(here.path().join("src").join(".git")).expect("a directory");
+    let (_, out, _) = run_genba(&below, &["case", "list"]);
+    assert!(out != listed && !listed.is_empty(), "{out}{listed}");
 }
