@@ -30,4 +30,4 @@ pub use error::CodeError;
 pub use flow::{Block, BlockId, ControlFlow, Loop};
 pub use instruction::{CostClass, Flow, Instruction, RegisterSet, Syntax};
 pub use result_use::{AskedIf, Comparison, asked_if};
-pub use source::SourceCache;
+pub use source::{SourceCache, confine_sources};

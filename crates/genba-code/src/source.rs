@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use genba_symbols::FileBytes;
 
@@ -10,6 +11,28 @@ use genba_symbols::FileBytes;
 const MAX_FILE: u64 = 32 << 20;
 /// Longest line that is kept, bytes.
 const MAX_LINE: usize = 4096;
+
+/// The only directory whose files are read, if there is one.
+static CONFINED_TO: OnceLock<PathBuf> = OnceLock::new();
+
+/// Confines all source files that this process reads to a directory, links followed. Debug information is
+/// input from outside and names any path; who asks for an annotation may not be who may read all files.
+/// The first call counts.
+pub fn confine_sources(directory: Option<PathBuf>) {
+    if let Some(directory) = directory {
+        // A directory that does not exist confines to nothing.
+        let _ = CONFINED_TO.set(directory.canonicalize().unwrap_or(directory));
+    }
+}
+
+/// Whether a file may be read.
+fn is_permitted(path: &Path, confined_to: Option<&Path>) -> bool {
+    let inside = |directory: &Path| {
+        path.canonicalize()
+            .is_ok_and(|found| found.starts_with(directory))
+    };
+    confined_to.is_none_or(inside)
+}
 
 /// Source files by the paths in debug information, read once.
 #[derive(Debug, Default)]
@@ -149,6 +172,9 @@ fn normal_parts(path: &Path) -> Vec<&std::ffi::OsStr> {
 }
 
 fn open(path: &Path) -> Option<SourceFile> {
+    if !is_permitted(path, CONFINED_TO.get().map(PathBuf::as_path)) {
+        return None;
+    }
     // Asked before opening: a FIFO or a device would block or never end.
     let metadata = std::fs::metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > MAX_FILE {
@@ -166,6 +192,28 @@ fn open(path: &Path) -> Option<SourceFile> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn confined_sources_are_read_within_the_directory_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let inside = directory.path().join("project");
+        std::fs::create_dir(&inside).unwrap();
+        for file in [directory.path().join("out.c"), inside.join("in.c")] {
+            std::fs::write(file, "text\n").unwrap();
+        }
+        std::os::unix::fs::symlink(directory.path().join("out.c"), inside.join("link.c")).unwrap();
+        let permitted = |path: &str| is_permitted(&directory.path().join(path), Some(&inside));
+        assert!(permitted("project/in.c") && permitted("project/../project/in.c"));
+        for path in [
+            "out.c",
+            "project/../out.c",
+            "project/link.c",
+            "project/none.c",
+        ] {
+            assert!(!permitted(path), "{path}");
+        }
+        assert!(is_permitted(&directory.path().join("out.c"), None));
+    }
 
     #[test]
     fn source_is_found_by_replaced_prefix_and_by_end_of_path() {

@@ -68,6 +68,8 @@ pub struct Measurement {
     /// Missing values by variant and metric: first run (from 0), reason, count.
     pub(crate) troubles: BTreeMap<(usize, String), (usize, String, usize)>,
     pub(crate) notes: Vec<String>,
+    /// Whether outputs were to be checked, and that of the baseline changes from run to run.
+    pub(crate) baseline_output_varies: bool,
     pub(crate) blocks: u32,
     pub(crate) elapsed_seconds: f64,
     pub(crate) cpu_seconds: f64,
@@ -131,6 +133,7 @@ impl Measurement {
             series,
             troubles: BTreeMap::new(),
             notes: Vec::new(),
+            baseline_output_varies: false,
             blocks: 0,
             elapsed_seconds: 0.0,
             cpu_seconds: 0.0,

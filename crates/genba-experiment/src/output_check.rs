@@ -75,16 +75,25 @@ impl OutputCheck {
         wrong
     }
 
+    /// Whether the output of a variant differs between runs.
+    pub fn varies(&self, variant: usize) -> bool {
+        self.varying.contains(&variant)
+    }
+
     /// Note on the result of the check.
     pub fn note(&self, plan: &Plan, baseline: usize) -> Option<String> {
         let name = &plan.variants[baseline].name;
         let others = self.first.keys().any(|variant| *variant != baseline);
-        others.then(|| if self.varying.contains(&baseline) {
-            format!(
-                "the output of {name} changes from run to run: outputs cannot be checked against it"
-            )
-        } else {
-            format!("all compared variants print the same as {name}, byte for byte")
+        others.then(|| match self.varies(baseline) {
+            true => varying_output_note(name),
+            false => format!("all compared variants print the same as {name}, byte for byte"),
         })
     }
+}
+
+/// Note on a baseline whose output changes from run to run.
+pub(crate) fn varying_output_note(baseline: &str) -> String {
+    format!(
+        "the output of {baseline} changes from run to run: outputs cannot be checked against it"
+    )
 }

@@ -389,6 +389,7 @@ impl Driver<'_> {
             (&self.check, self.measurement.compared(self.plan).first())
         {
             let note = check.note(self.plan, *baseline);
+            self.measurement.baseline_output_varies = check.varies(*baseline);
             self.measurement.notes.extend(note);
         }
         Ok(self.measurement)

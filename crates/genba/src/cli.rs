@@ -117,6 +117,8 @@ pub enum Verb {
     Try(verbs::try_variants::Args),
     /// List, show, export, import, resume and repeat the cases under .genba.
     Case(verbs::case::Args),
+    /// Serve these measurements as tools of a coding agent (Model Context Protocol).
+    Mcp(verbs::mcp::Args),
     /// Print the completion script of a shell.
     Completions(verbs::completions_and_man::CompletionsArgs),
     /// Write man pages into a directory.

@@ -27,6 +27,7 @@ static ALLOCATOR: large_allocations::LargeAllocations = large_allocations::Large
 
 fn main() -> ExitCode {
     interrupt::survive_file_size_limit();
+    genba_code::confine_sources(std::env::var_os("GENBA_SOURCES_WITHIN").map(Into::into));
     let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let output = Output::new(cli.color, cli.quiet);
     let result = dispatch(cli.verb, &output);
@@ -81,6 +82,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Diff(args) => verbs::diff::run(args, output),
         Verb::Try(args) => verbs::try_variants::run(args, output),
         Verb::Case(args) => verbs::case::run(args, output),
+        Verb::Mcp(args) => verbs::mcp::run(&args),
         Verb::Completions(args) => verbs::completions_and_man::completions(&args, output),
         Verb::Man(args) => verbs::completions_and_man::man(&args),
     }

@@ -1,5 +1,6 @@
 //! The progress line on standard error, for anything that takes longer than a second.
 
+use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -41,17 +42,51 @@ impl ProgressLine {
 
     /// A line without text, not shown yet.
     pub fn new(output: &Output) -> Self {
-        let start = || {
+        let start = |show: fn(&Receiver<Stage>)| {
             let (sender, receiver) = channel();
             let thread = std::thread::Builder::new().name("progress".to_owned());
             // Without a thread there is no line.
-            let drawing = thread.spawn(move || draw(&receiver)).ok()?;
+            let drawing = thread.spawn(move || show(&receiver)).ok()?;
             Some((sender, drawing))
         };
+        let show: Option<fn(&Receiver<Stage>)> = match (is_read_by_program(), output.progress()) {
+            (true, _) => Some(report),
+            (false, true) => Some(draw),
+            (false, false) => None,
+        };
         Self {
-            drawing: output.progress().then(start).flatten(),
+            drawing: show.and_then(start),
         }
     }
+}
+
+/// Whether a program reads the progress: `GENBA_PROGRESS=json`, which `genba mcp` sets.
+fn is_read_by_program() -> bool {
+    std::env::var_os("GENBA_PROGRESS").is_some_and(|how| how == "json")
+}
+
+/// Writes the stages that are received as lines of JSON to standard error, the last of each interval.
+fn report(stages: &Receiver<Stage>) {
+    let mut next = stages.recv().ok();
+    while let Some(stage) = next.take() {
+        let left = stage.end.map(|end| end - Instant::now().min(end));
+        // Nobody may be there to read it any more.
+        let _ = writeln!(std::io::stderr(), "{}", json_line(&stage.text, left));
+        let until = Instant::now() + REDRAW_EVERY;
+        loop {
+            match stages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(stage) => next = Some(stage),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+        next = next.or_else(|| stages.recv().ok());
+    }
+}
+
+fn json_line(stage: &str, left: Option<Duration>) -> String {
+    let left = left.map(|left| left.as_secs_f64());
+    serde_json::json!({"stage": stage, "seconds_left": left}).to_string()
 }
 
 impl Progress for ProgressLine {
@@ -115,6 +150,13 @@ fn message(stage: &str, left: Option<Duration>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn progress_for_programs_is_a_line_of_json() {
+        let line = json_line("run \"1\"\n", Some(Duration::from_millis(1500)));
+        assert_eq!(line, r#"{"seconds_left":1.5,"stage":"run \"1\"\n"}"#);
+        assert_eq!(json_line("x", None), r#"{"seconds_left":null,"stage":"x"}"#);
+    }
 
     #[test]
     fn time_left_is_shown_until_it_has_passed() {

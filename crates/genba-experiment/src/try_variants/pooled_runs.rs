@@ -31,6 +31,11 @@ impl PooledRuns {
         Self { plan, measurement }
     }
 
+    /// Whether the output of the baseline was seen to change from run to run.
+    pub fn output_varies(&self) -> bool {
+        self.measurement.baseline_output_varies
+    }
+
     /// Adds the blocks of a round in which these variants had these positions.
     pub fn add(&mut self, round: &Measurement, places: &[usize]) {
         // The last blocks of a variant excluded within the round are incomplete.
@@ -38,6 +43,7 @@ impl PooledRuns {
             .map(|position| round.variants[*position].exits.len())
             .min()
             .unwrap_or(0);
+        self.measurement.baseline_output_varies |= round.baseline_output_varies;
         let before = self.measurement.blocks as usize;
         for series in &round.series {
             if self.measurement.find(&series.name).is_none() {

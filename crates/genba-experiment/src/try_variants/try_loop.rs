@@ -2,6 +2,7 @@
 
 use genba_model::{ChangeKind, Comparison, Keep, LayoutEffect, Tried, Variant, VerdictName};
 
+use crate::output_check::varying_output_note;
 use crate::try_variants::baseline_run::{BaselineRun, ExplainBaseline};
 use crate::try_variants::combined_gains::combine;
 use crate::try_variants::corrected_verdicts::{judge, layout_effect};
@@ -154,6 +155,9 @@ pub fn run(
              be one"
                 .to_owned(),
         );
+    }
+    if alone.output_varies() {
+        notes.push(varying_output_note(&start.baseline.name));
     }
     notes.extend(comparer.notes().iter().cloned());
     Ok(TryResult {

@@ -26,6 +26,24 @@ impl Default for AnnotateOptions {
     }
 }
 
+/// Cold code is folded in functions of more instructions than this.
+const FOLD_ABOVE_INSTRUCTIONS: usize = 60;
+
+/// Code below this share of the function's samples is cold.
+const COLD_BELOW_SHARE: f64 = 0.005;
+
+impl AnnotateOptions {
+    /// The default for this annotation: the cold code of a long function is folded.
+    #[must_use]
+    pub fn folding(annotation: &Annotation) -> Self {
+        let folds = annotation.instructions.len() > FOLD_ABOVE_INSTRUCTIONS;
+        Self {
+            hide_below: folds.then_some(COLD_BELOW_SHARE),
+            ..Self::default()
+        }
+    }
+}
+
 /// Columns that are shown if some instruction has a value for them.
 struct Columns {
     count: bool,

@@ -54,12 +54,6 @@ pub struct Args {
     function: String,
 }
 
-/// Cold code is folded in functions of more instructions than this.
-const FOLD_ABOVE_INSTRUCTIONS: usize = 60;
-
-/// Code below this share of the function's samples is cold.
-const COLD_BELOW_SHARE: f64 = 0.005;
-
 /// Runs `genba annotate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let mut sources = args.recording.sources();
@@ -87,10 +81,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.json(&args.json, "annotation", annotation)?;
         return Ok(Exit::Done);
     }
-    let folds = !args.all && annotation.instructions.len() > FOLD_ABOVE_INSTRUCTIONS;
-    let options = terminal::AnnotateOptions {
-        hide_below: folds.then_some(COLD_BELOW_SHARE),
-        ..Default::default()
+    let options = match args.all {
+        true => terminal::AnnotateOptions::default(),
+        false => terminal::AnnotateOptions::folding(&annotation),
     };
     output.result(&terminal::annotation(&annotation, options, output.screen()))?;
     Ok(Exit::Done)

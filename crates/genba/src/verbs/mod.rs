@@ -14,6 +14,7 @@ pub mod gate;
 pub mod grow;
 pub mod host;
 pub mod investigate;
+pub mod mcp;
 pub mod observe;
 pub mod record;
 pub mod report;

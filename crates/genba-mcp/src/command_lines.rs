@@ -1,0 +1,546 @@
+//! The tools, and the command line of `genba` that each call becomes. Starts nothing.
+
+use std::path::{Path, PathBuf};
+
+use crate::arguments::{Arguments, Search};
+use crate::patch_paths;
+use crate::{Refusal, Workspace};
+
+/// A tool.
+pub struct Tool {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub description: &'static str,
+    pub required: &'static [&'static str],
+    pub optional: &'static [&'static str],
+    /// Whether it runs the command; others read what was measured.
+    pub measures: bool,
+    line: fn(&Arguments, &Workspace, &Path) -> Result<Line, Refusal>,
+}
+
+/// A command line of `genba` without the program's name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    pub words: Vec<String>,
+    /// The word behind the verb.
+    subverb: Option<&'static str>,
+    /// The patch whose file is appended to the word `--patch=`.
+    pub patch: Option<String>,
+}
+
+/// A call that was checked.
+pub struct Call {
+    pub line: Line,
+    /// Working directory.
+    pub directory: PathBuf,
+    /// The case that is read, if one is.
+    pub case: Option<String>,
+}
+
+/// Where `--patch=` gets its file from.
+pub const PATCH: &str = "--patch=";
+/// Where `-i` gets the full id of the case from.
+pub const CASE: &str = "{case}";
+
+/// All tools.
+pub const TOOLS: [Tool; 8] = [
+    Tool {
+        name: "investigate",
+        title: "Where does the time of a command go, and why?",
+        description: "Start here when a program is slow. Runs it repeatedly, samples it, counts executions; returns \
+            where the time goes (functions with intervals, cost per call) and causes with evidence, fix and predicted \
+            gain. Makes a case that annotate, observe and explain read. Takes about 30 s.",
+        required: &["command"],
+        optional: &["budget_seconds", "ignore_failure"],
+        measures: true,
+        line: investigate,
+    },
+    Tool {
+        name: "explain",
+        title: "Causes with evidence, fix and predicted gain",
+        description: "The causes of a case's time, most profitable first: line, evidence (measured, counted, observed), \
+            fix, predicted gain with interval. Where no cause fits, the places with most time. A prediction is not a \
+            result: confirm a change with try or bench.",
+        required: &[],
+        optional: &["case"],
+        measures: false,
+        line: explain,
+    },
+    Tool {
+        name: "annotate",
+        title: "Source and assembly of a function",
+        description: "Source beside assembly of one function of a case, with each instruction's share of time, \
+            execution count, cost per execution and this machine's latency.",
+        required: &["function"],
+        optional: &["case"],
+        measures: false,
+        line: annotate,
+    },
+    Tool {
+        name: "observe",
+        title: "What a function or line did",
+        description: "What a function or line of a case did, seen in bursts over the whole run: values of arguments and \
+            operands, cache levels, branch outcomes, work done again, each with an interval.",
+        required: &["place"],
+        optional: &["case", "command"],
+        measures: true,
+        line: observe,
+    },
+    Tool {
+        name: "wait",
+        title: "What the wall clock waits for",
+        description: "Use it when a program is slow but not on a CPU all the time. What each thread waited for (lock, \
+            join, child, pipe, socket, file, sleep), at which line, who held it, the critical path, and causes of \
+            needless waiting with gains of wall time.",
+        required: &["command"],
+        optional: &[],
+        measures: true,
+        line: wait,
+    },
+    Tool {
+        name: "bench",
+        title: "Which command is faster, by how much, how certain?",
+        description: "Compares commands by interleaved, paired runs; stops when the verdict is decided: faster, slower, \
+            same, or undecided. Intervals hold at any stopping time. No verdict is given for a command that prints \
+            something else than the first.",
+        required: &["commands"],
+        optional: &[
+            "metric",
+            "budget_seconds",
+            "compare_output",
+            "ignore_failure",
+        ],
+        measures: true,
+        line: bench,
+    },
+    Tool {
+        name: "try",
+        title: "Is the program faster with this patch?",
+        description: "Builds the program in copies of its directory with and without a patch (the tree itself is not \
+            changed), and compares both by paired runs, beside the effect of code layout alone. No verdict is given \
+            where the patched program prints something else or fails. Use it to confirm a fix before you apply it.",
+        required: &["command", "build"],
+        optional: &["patch", "presets", "clean", "metric", "budget_seconds"],
+        measures: true,
+        line: try_variants,
+    },
+    Tool {
+        name: "bisect",
+        title: "Find what made it slower",
+        description: "Finds the culprit of a difference: the value of a parameter, a commit, elements of a set, or \
+            regions of a C or C++ file. Noisy measurements are searched by probability; the culprit is confirmed by \
+            paired runs.",
+        required: &["search", "command"],
+        optional: &[
+            "parameter",
+            "values",
+            "good",
+            "bad",
+            "build",
+            "items",
+            "file",
+            "metric",
+            "budget_seconds",
+        ],
+        measures: true,
+        line: bisect,
+    },
+];
+
+impl Tool {
+    /// The tool of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == name)
+    }
+
+    /// The command line of a call.
+    ///
+    /// # Errors
+    /// The call leads outside of the workspace, or cannot be expressed.
+    pub fn call(&self, arguments: &Arguments, workspace: &Workspace) -> Result<Call, Refusal> {
+        let directory = workspace.directory(arguments.directory.as_deref())?;
+        let mut line = (self.line)(arguments, workspace, &directory)?;
+        if line.words.iter().any(|word| word.contains('\0')) {
+            return Err(Refusal("an argument has a NUL character".to_owned()));
+        }
+        let head = [Some(self.name), line.subverb, Some("--json")];
+        let head = head.into_iter().flatten().map(str::to_owned);
+        line.words.splice(0..0, head);
+        let case = (line.words.iter().any(|word| word == CASE)).then(|| {
+            arguments
+                .case
+                .clone()
+                .unwrap_or_else(|| "latest".to_owned())
+        });
+        if let Some(case) = &case {
+            workspace.case(case)?;
+        }
+        // Cases are read from the root: a file there cannot be taken for one.
+        let directory = match case {
+            Some(_) => workspace.root().to_owned(),
+            None => directory,
+        };
+        Ok(Call {
+            line,
+            directory,
+            case,
+        })
+    }
+}
+
+impl Line {
+    fn word(&mut self, word: impl Into<String>) {
+        self.words.push(word.into());
+    }
+
+    /// The options that are the same for several tools.
+    fn options(&mut self, arguments: &Arguments, budget: Option<f64>) -> Result<(), Refusal> {
+        if let Some(seconds) = arguments.budget_seconds.or(budget) {
+            if !(0.1..=3600.0).contains(&seconds) {
+                return Err(Refusal(
+                    "budget_seconds must be from 0.1 to 3600".to_owned(),
+                ));
+            }
+            self.word(format!("--budget={seconds}s"));
+        }
+        if let Some(metric) = &arguments.metric {
+            let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
+            if metric.is_empty() || !metric.bytes().all(known) {
+                return Err(Refusal(format!("{metric:?} is not the name of a metric")));
+            }
+            self.word(format!("--metric={metric}"));
+        }
+        if arguments.ignore_failure == Some(true) {
+            self.word("--ignore-failure");
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, words: &[String]) {
+        self.word("--");
+        self.words.extend_from_slice(words);
+    }
+}
+
+/// The checked command of a call.
+fn command<'a>(
+    arguments: &'a Arguments,
+    workspace: &Workspace,
+    directory: &Path,
+) -> Result<&'a [String], Refusal> {
+    let words = arguments.command.as_deref().unwrap_or_default();
+    workspace.check_command(words, directory)?;
+    Ok(words)
+}
+
+/// A checked command as a line for the shell, which starts nothing but this command.
+fn shell_line(
+    words: &[String],
+    workspace: &Workspace,
+    directory: &Path,
+) -> Result<String, Refusal> {
+    workspace.check_command(words, directory)?;
+    shlex::try_join(words.iter().map(String::as_str))
+        .map_err(|_| Refusal("an argument has a NUL character".to_owned()))
+}
+
+fn investigate(
+    arguments: &Arguments,
+    workspace: &Workspace,
+    directory: &Path,
+) -> Result<Line, Refusal> {
+    let words = command(arguments, workspace, directory)?;
+    let mut line = Line::default();
+    line.options(arguments, Some(10.0))?;
+    line.word("--output=null");
+    line.command(words);
+    Ok(line)
+}
+
+fn explain(_: &Arguments, _: &Workspace, _: &Path) -> Result<Line, Refusal> {
+    let mut line = Line::default();
+    line.word("-i");
+    line.word(CASE);
+    Ok(line)
+}
+
+fn annotate(arguments: &Arguments, _: &Workspace, _: &Path) -> Result<Line, Refusal> {
+    let mut line = Line::default();
+    line.word("-i");
+    line.word(CASE);
+    line.word("--");
+    line.word(arguments.function.clone().unwrap_or_default());
+    Ok(line)
+}
+
+fn observe(
+    arguments: &Arguments,
+    workspace: &Workspace,
+    directory: &Path,
+) -> Result<Line, Refusal> {
+    let mut line = Line::default();
+    let place = arguments.place.clone().unwrap_or_default();
+    match (&arguments.command, &arguments.case) {
+        (Some(_), Some(_)) => {
+            return Err(Refusal(
+                "`case` and `command` exclude each other: give one of them".to_owned(),
+            ));
+        }
+        (Some(_), None) => {
+            let words = command(arguments, workspace, directory)?;
+            line.options(arguments, None)?;
+            line.word("--output=null");
+            line.word("--");
+            line.word(place);
+            line.words.extend_from_slice(words);
+        }
+        (None, _) => {
+            line.word("-i");
+            line.word(CASE);
+            line.word("--");
+            line.word(place);
+        }
+    }
+    Ok(line)
+}
+
+fn wait(arguments: &Arguments, workspace: &Workspace, directory: &Path) -> Result<Line, Refusal> {
+    let words = command(arguments, workspace, directory)?;
+    let mut line = Line::default();
+    line.options(arguments, None)?;
+    line.word("--output=null");
+    line.command(words);
+    Ok(line)
+}
+
+fn bench(arguments: &Arguments, workspace: &Workspace, directory: &Path) -> Result<Line, Refusal> {
+    let commands = arguments.commands.as_deref().unwrap_or_default();
+    let mut line = Line::default();
+    line.options(arguments, Some(20.0))?;
+    if arguments.compare_output != Some(false) {
+        line.word("--check-output");
+    }
+    // Lines are split into words again, and started without a shell.
+    line.word("-N");
+    let mut lines = Vec::new();
+    for one in commands {
+        line.word(format!("--command-name={}", one.name));
+        lines.push(shell_line(&one.command, workspace, directory)?);
+    }
+    if lines.is_empty() {
+        return Err(Refusal("`commands` is empty".to_owned()));
+    }
+    line.command(&lines);
+    Ok(line)
+}
+
+fn try_variants(
+    arguments: &Arguments,
+    workspace: &Workspace,
+    directory: &Path,
+) -> Result<Line, Refusal> {
+    let words = command(arguments, workspace, directory)?;
+    let mut line = Line::default();
+    line.options(arguments, None)?;
+    line.word("--no-diff");
+    let build = arguments.build.as_deref().unwrap_or_default();
+    line.word(format!(
+        "--build={}",
+        shell_line(build, workspace, directory)?
+    ));
+    if let Some(clean) = &arguments.clean {
+        line.word(format!(
+            "--clean={}",
+            shell_line(clean, workspace, directory)?
+        ));
+    }
+    for preset in arguments.presets.iter().flatten() {
+        line.word(format!("--with={preset}"));
+    }
+    if let Some(patch) = &arguments.patch {
+        for path in patch_paths::paths(patch)? {
+            workspace.path(&path, directory)?;
+        }
+        line.word(PATCH);
+        line.patch = Some(patch.clone());
+    }
+    line.command(words);
+    Ok(line)
+}
+
+fn bisect(arguments: &Arguments, workspace: &Workspace, directory: &Path) -> Result<Line, Refusal> {
+    let words = command(arguments, workspace, directory)?;
+    let needed = |value: &Option<String>, name: &str| {
+        value
+            .clone()
+            .ok_or_else(|| Refusal(format!("the argument `{name}` is missing")))
+    };
+    let mut line = Line::default();
+    let search = arguments.search.unwrap_or(Search::Range);
+    let kind = match search {
+        Search::Range => "range",
+        Search::Git => "git",
+        Search::Set => "set",
+        Search::Source => "source",
+    };
+    line.subverb = Some(kind);
+    match search {
+        Search::Range => {
+            let name = needed(&arguments.parameter, "parameter")?;
+            let values = arguments.values.as_deref().unwrap_or_default();
+            for value in values {
+                let put = |word: &String| word.replace(&format!("{{{name}}}"), value);
+                let with: Vec<String> = words.iter().map(put).collect();
+                workspace.check_command(&with, directory)?;
+            }
+            line.word(format!("--param={name}={}", values.join(",")));
+        }
+        Search::Git => {
+            workspace.check_repository(directory)?;
+            line.word(format!("--good={}", needed(&arguments.good, "good")?));
+            if let Some(bad) = &arguments.bad {
+                line.word(format!("--bad={bad}"));
+            }
+            if let Some(build) = &arguments.build {
+                line.word(format!(
+                    "--build={}",
+                    shell_line(build, workspace, directory)?
+                ));
+            }
+        }
+        Search::Set => {
+            let items = arguments.items.as_deref().unwrap_or_default();
+            // They are put together: none may be a path that is harmless alone.
+            if let Some(path) = items
+                .iter()
+                .find(|item| item.contains('/') || item.contains(".."))
+            {
+                return Err(Refusal(format!(
+                    "an element of a set cannot be a path: {path}"
+                )));
+            }
+            line.word(format!("--items={}", items.join(",")));
+        }
+        Search::Source => {}
+    }
+    line.options(arguments, Some(60.0))?;
+    line.word("--");
+    if search == Search::Source {
+        let file = needed(&arguments.file, "file")?;
+        let file = workspace.path(&file, directory)?;
+        line.word(file.to_string_lossy());
+    }
+    line.words.extend_from_slice(words);
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::parse;
+    use serde_json::{Value, json};
+
+    fn call(name: &str, given: Value) -> Result<Vec<String>, Refusal> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let workspace = Workspace::open(directory.path(), &["make".to_owned()])?;
+        let tool = Tool::find(name).expect("a tool");
+        let Value::Object(given) = given else {
+            return Err(Refusal("not an object".to_owned()));
+        };
+        let arguments = parse(given, tool.required, tool.optional)?;
+        Ok(tool.call(&arguments, &workspace)?.line.words)
+    }
+
+    #[test]
+    fn calls_become_command_lines() {
+        let line = |name, given| call(name, given).map(|words| words.join(" "));
+        assert_eq!(
+            line("investigate", json!({"command": ["./x", "-n", "3"]})),
+            Ok("investigate --json --budget=10s --output=null -- ./x -n 3".to_owned())
+        );
+        assert_eq!(
+            line("annotate", json!({"function": "--raw"})),
+            Ok("annotate --json -i {case} -- --raw".to_owned())
+        );
+        assert_eq!(
+            line("bench", json!({"commands": [
+                {"name": "a", "command": ["./x", "a b; c"]}, {"name": "b", "command": ["./y"]}]})),
+            Ok("bench --json --budget=20s --check-output -N --command-name=a --command-name=b -- ./x 'a b; c' ./y"
+                .to_owned())
+        );
+        assert_eq!(
+            line(
+                "try",
+                json!({"command": ["./x"], "build": ["make"],
+                "patch": "--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-a\n+b\n"})
+            ),
+            Ok("try --json --no-diff --build=make --patch= -- ./x".to_owned())
+        );
+        assert_eq!(
+            line(
+                "bisect",
+                json!({"search": "range", "parameter": "N", "values": ["1..64"], "command": ["./x", "{N}"]})
+            ),
+            Ok("bisect range --json --param=N=1..64 --budget=60s -- ./x {N}".to_owned())
+        );
+    }
+
+    #[test]
+    fn nothing_that_a_shell_or_an_option_would_make_of_it_is_started() {
+        for (name, given) in [
+            ("investigate", json!({"command": ["./x;id"]})),
+            ("investigate", json!({"command": ["$(id)"]})),
+            ("investigate", json!({"command": []})),
+            ("bench", json!({"commands": []})),
+            (
+                "bench",
+                json!({"commands": [{"name": "a", "command": ["./suite.toml"]}]}),
+            ),
+            ("wait", json!({"command": ["--pid=1"]})),
+            (
+                "try",
+                json!({"command": ["./x"], "build": ["sh", "-c", "id"]}),
+            ),
+            (
+                "try",
+                json!({"command": ["./x"], "build": ["make"], "clean": ["rm", "-rf", "/"]}),
+            ),
+            (
+                "try",
+                json!({"command": ["./x"], "build": ["make"], "patch": "--- a/../x\n+++ b/../x\n"}),
+            ),
+            (
+                "bisect",
+                json!({"search": "range", "parameter": "N", "values": ["../../bin/id"], "command": ["./{N}"]}),
+            ),
+            (
+                "bisect",
+                json!({"search": "set", "items": ["..", "a"], "command": ["./x", "{ITEMS}"]}),
+            ),
+            (
+                "bisect",
+                json!({"search": "source", "file": "/etc/passwd", "command": ["./x", "{FILE}"]}),
+            ),
+            (
+                "bisect",
+                json!({"search": "git", "good": "HEAD~1", "command": ["./x"]}),
+            ),
+            ("explain", json!({"case": "../x"})),
+            ("annotate", json!({"case": "/etc/passwd", "function": "f"})),
+            (
+                "investigate",
+                json!({"command": ["./x"], "directory": ".."}),
+            ),
+            (
+                "investigate",
+                json!({"command": ["./x"], "budget_seconds": 1e9}),
+            ),
+            (
+                "bench",
+                json!({"commands": [{"name": "a", "command": ["./x"]}], "metric": "wall --prepare=id"}),
+            ),
+        ] {
+            assert!(call(name, given.clone()).is_err(), "{name} {given}");
+        }
+    }
+}
