@@ -106,7 +106,9 @@ fn property(name: &str) -> Value {
         }
         "presets" => words("Names of presets to try as well, as -O3, LTO, jemalloc."),
         "build" => words("Build command as a list, run in copies of `directory`, as [\"make\"]."),
-        "clean" => words("Command that removes an earlier build, as [\"make\", \"clean\"]."),
+        "clean" => words(
+            "Command that removes an earlier build, as [\"make\", \"clean\"]; without it a tree that is built already does not show the effect of code layout.",
+        ),
         "search" => json!({
             "type": "string",
             "enum": ["range", "git", "set", "source"],
