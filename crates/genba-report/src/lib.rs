@@ -19,6 +19,7 @@ mod jump_arrows;
 mod listing_rows;
 pub mod page;
 pub mod safe_text;
+pub mod served;
 pub mod terminal;
 mod variants;
 pub mod wall_flame_graph;

@@ -61,7 +61,7 @@ pub(super) fn heading(out: &mut String, title: &str, below: &str) {
 }
 
 /// Returns `2026-11-21 20:15 UTC` of an RFC 3339 time in UTC; other texts unchanged.
-pub(super) fn when(started: &str) -> String {
+pub(crate) fn when(started: &str) -> String {
     match (started.get(..16), started.ends_with('Z')) {
         (Some(minute), true) => format!("{} UTC", minute.replacen('T', " ", 1)),
         _ => started.to_owned(),

@@ -47,6 +47,7 @@ const SCRIPT_HASH: &str = "qzEpo9UwWF1ybdsosMkUxXXd60bWBFRybzc7On6xhTM=";
 pub use ablation::ablation_html;
 pub use bisection::bisection_html;
 pub use comparison::comparison_html;
+pub(crate) use document::when;
 pub use profile_diff::profile_diff_html;
 pub use sweep::sweep_html;
 pub use try_variants::trial_html;

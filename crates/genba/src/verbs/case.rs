@@ -1,11 +1,14 @@
 //! `genba case`: the cases under `.genba`.
 
+mod serve;
+
 use std::fs::File;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use genba_case::Store;
+use genba_case::{Case, Store};
 use genba_model::{CaseKind, CaseList};
+use genba_report::Screen;
 use genba_report::terminal::{self, Next};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
@@ -21,6 +24,7 @@ use crate::session;
   genba case export 7f3a -o page.html          one self-contained page
   genba case export 7f3a --format json -o case.json
   genba case resume latest                     resume an interrupted experiment
+  genba case serve                             all cases in the browser
   genba case import case.json                  on another machine")]
 pub struct Args {
     #[command(subcommand)]
@@ -66,6 +70,12 @@ enum Action {
         #[arg(default_value = "latest")]
         case: String,
     },
+    /// Show all cases in the browser: a server on this machine alone, until Ctrl-C.
+    Serve {
+        /// Port on 127.0.0.1; 0 takes a free one.
+        #[arg(long, value_name = "PORT", default_value_t = 0)]
+        port: u16,
+    },
     /// Import a case that was exported as JSON.
     Import {
         /// The JSON file.
@@ -95,6 +105,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         } => export(&store, &case, format, &file, output),
         Action::Resume { case } => session::resume(&store, &case, output),
         Action::Repeat { case } => session::repeat(&store, &case, output),
+        Action::Serve { port } => serve::run(port, store, output),
         Action::Import { file } => import(&store, &file, output),
     }
 }
@@ -178,6 +189,19 @@ fn show(store: &Store, id: &str, json: &JsonArgs, output: &Output) -> VerbResult
     Ok(Exit::Done)
 }
 
+/// The page of a case, made from what is stored.
+fn page_of(case: &Case, screen: Screen) -> Result<String, Failure> {
+    let kind = case.kind()?;
+    if kind.is_experiment() {
+        return Ok(session::stored_document(case, kind, screen)?.page);
+    }
+    Ok(match (kind, case.waits()?, case.comparison()?) {
+        (CaseKind::Waits, Some(waits), _) => genba_report::page::waits_html(&waits),
+        (_, _, Some(comparison)) => genba_report::page::comparison_html(&comparison),
+        _ => genba_report::page::html(&case.investigation()?),
+    })
+}
+
 fn export(
     store: &Store,
     id: &str,
@@ -193,14 +217,7 @@ fn export(
         Format::Html
     });
     let text = match format {
-        Format::Html if case.kind()?.is_experiment() => {
-            session::stored_document(&case, case.kind()?, output.screen())?.page
-        }
-        Format::Html => match (case.kind()?, case.waits()?, case.comparison()?) {
-            (CaseKind::Waits, Some(waits), _) => genba_report::page::waits_html(&waits),
-            (_, _, Some(comparison)) => genba_report::page::comparison_html(&comparison),
-            _ => genba_report::page::html(&case.investigation()?),
-        },
+        Format::Html => page_of(&case, output.screen())?,
         Format::Json => case.export_json()?,
     };
     if file.as_os_str() == "-" {

@@ -79,6 +79,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
+/// The page that compares two cases.
+pub fn page_of_cases(before: &str, after: &str) -> Result<String, Failure> {
+    let [before, after] = [before, after].map(|case| side(Path::new(case), None));
+    Ok(page::profile_diff_html(&diff(&before?, &after?)))
+}
+
 /// The differential profiles that a case of `genba try` stored.
 fn stored(case: &Path) -> Result<Vec<ProfileDiff>, Failure> {
     let found = Store::open_root().find(&case.to_string_lossy())?;

@@ -1,0 +1,280 @@
+// The pages of `genba case serve`: filters, the explorer, progress. Names from cases are only ever set as text.
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const make = (tag, text, name) => {
+    const el = document.createElement(tag);
+    if (text !== undefined) el.textContent = text;
+    if (name) el.className = name;
+    return el;
+  };
+  const percent = (share) => (100 * share).toFixed(share < 0.1 ? 2 : 1) + " %";
+  const seconds = (s) => {
+    const units = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+    const [unit, name] = units.find(([size]) => s >= size) || units[3];
+    return (s / unit).toPrecision(3) + " " + name;
+  };
+
+  // The list of cases.
+  const filter = document.querySelector("form[data-filter]");
+  if (filter) {
+    const rows = [...document.querySelectorAll("#cases tbody tr")];
+    const status = filter.querySelector("output");
+    const apply = () => {
+      const text = filter.elements.text.value.toLowerCase();
+      const kind = filter.elements.kind.value;
+      let shown = 0;
+      for (const row of rows) {
+        const fits = (!kind || row.dataset.kind === kind) && row.textContent.toLowerCase().includes(text);
+        row.hidden = !fits;
+        if (fits) shown++;
+      }
+      status.textContent = shown === rows.length ? "" : shown + " of " + rows.length;
+    };
+    filter.addEventListener("input", apply);
+    filter.addEventListener("submit", (event) => event.preventDefault());
+    apply();
+  }
+
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.addEventListener("click", async () => {
+      const text = byId(button.dataset.copy).textContent;
+      try {
+        await navigator.clipboard.writeText(text);
+        byId("copied").textContent = "copied";
+      } catch {
+        const range = document.createRange();
+        range.selectNodeContents(byId(button.dataset.copy));
+        getSelection().removeAllRanges();
+        getSelection().addRange(range);
+        byId("copied").textContent = "selected; copy with Ctrl-C";
+      }
+    });
+  }
+
+  // A case in progress.
+  const progress = document.querySelector("#progress[data-events]");
+  if (progress) {
+    const source = new EventSource(progress.dataset.events);
+    source.addEventListener("progress", (event) => {
+      const now = JSON.parse(event.data);
+      byId("runs").textContent = now.runs;
+      const body = progress.tBodies[0];
+      body.replaceChildren(...now.variants.map((one) => {
+        const row = make("tr");
+        row.append(make("td", one.name, "l name"), make("td", one.runs), make("td", one.median || ""));
+        return row;
+      }));
+      if (!now.running) {
+        source.close();
+        location.reload();
+      }
+    });
+  }
+
+  const explorer = byId("explorer");
+  if (explorer) {
+    fetch(explorer.dataset.profile)
+      .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error("no profile"))))
+      .then((profile) => {
+        functions(profile);
+        flame(profile);
+        document.body.dataset.ready = "yes";
+      })
+      .catch(() => {
+        byId("flame-status").textContent = "this case has no profile";
+      });
+  }
+
+  // All functions, sorted by a column and filtered by text; rows beyond the first are drawn as they are asked for.
+  function functions(profile) {
+    const columns = [
+      { name: "self", of: (f) => f[3], show: (f) => percent(f[3]) },
+      { name: "±", of: (f) => f[4], show: (f) => (100 * f[4]).toFixed(1) },
+      { name: "total", of: (f) => f[5], show: (f) => (f[5] === null ? "" : percent(f[5])) },
+      { name: "function", of: (f) => f[0], show: (f) => f[0], left: true },
+      { name: "source", of: (f) => f[2] || "", show: (f) => f[2] || "", left: true },
+      { name: "module", of: (f) => f[1], show: (f) => f[1], left: true },
+      { name: "calls", of: (f) => f[6], show: (f) => (f[6] === null ? "" : f[6].toLocaleString("en")) },
+      { name: "each", of: (f) => f[7], show: (f) => (f[7] === null ? "" : seconds(f[7])) },
+    ].filter((column) => column.left || profile.functions.some((f) => column.of(f) !== null));
+    const table = byId("functions");
+    const status = byId("function-status");
+    let by = columns[0];
+    let down = true;
+    let limit = 200;
+    const heads = columns.map((column) => {
+      const head = make("th", undefined, column.left ? "l" : "");
+      const button = make("button", column.name);
+      button.type = "button";
+      button.addEventListener("click", () => {
+        down = by === column ? !down : !column.left;
+        by = column;
+        draw();
+      });
+      head.append(button);
+      return head;
+    });
+    table.tHead.rows[0].replaceChildren(...heads);
+    const more = make("button", "more");
+    more.type = "button";
+    more.addEventListener("click", () => {
+      limit += 1000;
+      draw();
+    });
+    function draw() {
+      const text = byId("function-filter").value.toLowerCase();
+      const fits = (f) => text === "" || [f[0], f[1], f[2] || ""].some((part) => part.toLowerCase().includes(text));
+      const found = profile.functions.filter(fits);
+      const order = (a, b) => {
+        const [x, y] = [by.of(a), by.of(b)];
+        if (x === y) return 0;
+        if (x === null) return 1;
+        if (y === null) return -1;
+        return (x < y ? -1 : 1) * (down ? -1 : 1);
+      };
+      found.sort(order);
+      heads.forEach((head, index) => {
+        const chosen = columns[index] === by;
+        head.setAttribute("aria-sort", chosen ? (down ? "descending" : "ascending") : "none");
+        head.firstChild.textContent = columns[index].name + (chosen ? (down ? " ↓" : " ↑") : "");
+      });
+      table.tBodies[0].replaceChildren(...found.slice(0, limit).map((f) => {
+        const row = make("tr");
+        for (const column of columns) row.append(make("td", column.show(f), column.left ? "l name" : ""));
+        return row;
+      }));
+      status.textContent = found.length + " of " + profile.functions.length + " functions";
+      if (found.length > limit) status.after(more);
+      else more.remove();
+    }
+    byId("function-filter").addEventListener("input", () => {
+      limit = 200;
+      draw();
+    });
+    draw();
+  }
+
+  // The flame graph: frames are buttons, so that they have a name and the keyboard reaches them.
+  function flame(profile) {
+    const LEVEL = 22;
+    const root = byId("flame");
+    const status = byId("flame-status");
+    const search = byId("flame-search");
+    const reset = byId("reset");
+    const invert = byId("invert");
+    if (profile.frames.length < 2) {
+      status.textContent = "no call stacks were recorded";
+      return;
+    }
+    const straight = () => {
+      const nodes = profile.frames.map(([name, parent, weight]) => ({ name: profile.names[name], parent, weight, children: [] }));
+      for (let i = 1; i < nodes.length; i++) nodes[nodes[i].parent].children.push(nodes[i]);
+      nodes.forEach((node, i) => (node.parent = i ? nodes[node.parent] : null));
+      return nodes[0];
+    };
+    // Each frame's own time, with the frames that led to it upside down.
+    const inverted = () => {
+      const all = straight();
+      const top = { name: all.name, parent: null, weight: all.weight, children: [], known: new Map() };
+      const stack = [all];
+      while (stack.length) {
+        const node = stack.pop();
+        stack.push(...node.children);
+        if (!node.parent) continue;
+        const own = node.children.reduce((rest, child) => rest - child.weight, node.weight);
+        if (own <= 0) continue;
+        let at = top;
+        for (let from = node; from.parent; from = from.parent) {
+          let next = at.known.get(from.name);
+          if (!next) {
+            next = { name: from.name, parent: at, weight: 0, children: [], known: new Map() };
+            at.known.set(from.name, next);
+            at.children.push(next);
+          }
+          next.weight += own;
+          at = next;
+        }
+      }
+      return top;
+    };
+    let tree = straight();
+    let zoomed = tree;
+    const colour = (name) => {
+      let hash = 0;
+      for (const c of name) hash = (hash * 31 + c.codePointAt(0)) >>> 0;
+      return "hsl(" + (10 + (hash % 45)) + " 85% " + (66 + ((hash >>> 8) % 14)) + "%)";
+    };
+    const time = (weight) => (profile.unit === "ns" ? seconds(weight / 1e9) : weight.toLocaleString("en") + " events");
+    function draw() {
+      const wanted = search.value.toLowerCase();
+      const width = root.clientWidth || 1000;
+      const placed = [];
+      const above = [];
+      for (let node = zoomed.parent; node; node = node.parent) above.unshift(node);
+      above.forEach((node, level) => placed.push({ node, level, x: 0, w: 1, under: true }));
+      const queue = [{ node: zoomed, level: above.length, x: 0, w: 1 }];
+      while (queue.length && placed.length < 4000) {
+        const place = queue.shift();
+        placed.push(place);
+        let x = place.x;
+        for (const child of [...place.node.children].sort((a, b) => b.weight - a.weight)) {
+          const w = child.weight / zoomed.weight;
+          if (w * width >= 1) queue.push({ node: child, level: place.level + 1, x, w });
+          x += w;
+        }
+      }
+      const levels = Math.max(...placed.map((place) => place.level)) + 1;
+      root.style.height = levels * LEVEL + "px";
+      let marked = 0;
+      root.replaceChildren(...placed.map((place) => {
+        const share = place.node.weight / tree.weight;
+        const el = make("button", place.node.name, "frame");
+        el.type = "button";
+        el.title = place.node.name + ": " + percent(share) + ", " + time(place.node.weight);
+        el.setAttribute("role", "treeitem");
+        el.setAttribute("aria-level", place.level + 1);
+        el.setAttribute("aria-label", el.title);
+        el.style.left = 100 * place.x + "%";
+        el.style.width = "max(1px, calc(" + 100 * place.w + "% - 1px))";
+        el.style.top = place.level * LEVEL + "px";
+        el.style.background = colour(place.node.name);
+        if (place.under) el.classList.add("under");
+        if (wanted && place.node.name.toLowerCase().includes(wanted)) {
+          el.classList.add("hit");
+          let inside = false;
+          for (let node = place.node.parent; node; node = node.parent) inside ||= node.name.toLowerCase().includes(wanted);
+          if (!inside) marked += share;
+        }
+        el.addEventListener("click", () => {
+          zoomed = place.node;
+          draw();
+          root.children[above.length] && reset.focus();
+          byId("next").textContent = "genba annotate -i " + explorer.dataset.case + " " + quoted(place.node.name);
+        });
+        return el;
+      }));
+      reset.disabled = zoomed === tree;
+      status.textContent = wanted ? percent(marked) + " of the time is in or below the marked frames" : "";
+    }
+    const quoted = (name) => (/^[\w.:~-]+$/.test(name) ? name : "'" + name.replaceAll("'", "'\\''") + "'");
+    search.addEventListener("input", draw);
+    invert.addEventListener("change", () => {
+      tree = invert.checked ? inverted() : straight();
+      zoomed = tree;
+      draw();
+    });
+    reset.addEventListener("click", () => {
+      zoomed = tree;
+      draw();
+    });
+    addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && zoomed !== tree) {
+        zoomed = tree;
+        draw();
+      }
+    });
+    new ResizeObserver(draw).observe(root.parentElement);
+    draw();
+  }
+})();

@@ -1,0 +1,30 @@
+//! `genba case serve`: the cases of a directory in the browser.
+//!
+//! The server listens on loopback, answers requests that have its token in the path and its own address
+//! in `Host`, and only reads. What a page looks like is in `genba-report`; [`Pages`] makes the pages that
+//! need more than the store.
+
+mod access;
+mod answers;
+mod route;
+mod server;
+
+use genba_case::Case;
+
+pub use access::Access;
+pub use server::{ServeError, Server};
+
+/// Makes the pages of cases.
+pub trait Pages: Send + Sync + 'static {
+    /// The page of a case; an error, as a sentence, where it has none yet.
+    ///
+    /// # Errors
+    /// The case has no result.
+    fn case(&self, case: &Case) -> Result<String, String>;
+
+    /// The page that compares two cases.
+    ///
+    /// # Errors
+    /// They cannot be compared.
+    fn difference(&self, before: &str, after: &str) -> Result<String, String>;
+}
