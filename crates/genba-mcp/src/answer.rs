@@ -56,19 +56,27 @@ impl Kind {
     }
 }
 
-/// The first lines of a text that have at most so many tokens, with a last line that says how many lines are
-/// missing and `how` to get them.
+/// Share of the tokens that notes at the end may have of a shortened text.
+const MAX_SHARE_OF_NOTES: usize = 3;
+
+/// The first lines of a text and the notes at its end, of at most so many tokens, with a line between that says how
+/// many lines are missing and `how` to get them. Notes say what a figure rests on, so they outlive the figures.
 pub fn shortened(text: &str, limit: usize, how: &str) -> String {
     if tokens(text) <= limit {
         return text.to_owned();
     }
-    let total = text.lines().count();
+    let (body, notes) = text.split_at(start_of_notes(text));
+    let (body, notes) = match tokens(notes) <= limit / MAX_SHARE_OF_NOTES {
+        true => (body, notes),
+        false => (text, ""),
+    };
+    let total = body.lines().count();
     let ending = |missing: usize| format!("… {missing} more lines: {how}\n");
-    let room = limit.saturating_sub(tokens(&ending(total)));
+    let room = limit.saturating_sub(tokens(&ending(total)) + tokens(notes));
     let mut kept = String::new();
     let mut used = 0;
     let mut lines = 0;
-    for line in text.split_inclusive('\n') {
+    for line in body.split_inclusive('\n') {
         used += tokens(line);
         if used > room {
             break;
@@ -76,8 +84,26 @@ pub fn shortened(text: &str, limit: usize, how: &str) -> String {
         kept.push_str(line);
         lines += 1;
     }
-    kept.push_str(&ending(total - lines));
+    if lines < total {
+        kept.push_str(&ending(total - lines));
+    }
+    kept.push_str(notes);
     kept
+}
+
+/// Where the notes at the end of a text begin: lines with an exclamation mark, and indented ones that continue them.
+fn start_of_notes(text: &str) -> usize {
+    let mut start = text.len();
+    let mut at = text.len();
+    for line in text.split_inclusive('\n').rev() {
+        at -= line.len();
+        match line {
+            _ if line.starts_with("! ") => start = at,
+            _ if line.starts_with("  ") || line == "\n" => {}
+            _ => break,
+        }
+    }
+    start
 }
 
 #[cfg(test)]
@@ -102,6 +128,23 @@ mod tests {
         assert!(tokens(&short) <= 200);
         let missing = 1_000 - (short.lines().count() - 1);
         assert!(short.ends_with(&format!("… {missing} more lines: ask for max_tokens\n")));
+    }
+
+    #[test]
+    fn notes_at_the_end_outlive_the_lines_before_them() {
+        let long = format!(
+            "{}  indented\n! sampled with\n  cpu-clock\n! 3 outliers\n",
+            "figures\n".repeat(1_000)
+        );
+        let short = shortened(&long, 200, "ask");
+        assert!(
+            short.ends_with("more lines: ask\n! sampled with\n  cpu-clock\n! 3 outliers\n"),
+            "{short}"
+        );
+        assert!(tokens(&short) <= 200);
+        // Where the notes alone are too long, the beginning counts.
+        let notes = shortened(&"! a note\n".repeat(1_000), 200, "ask");
+        assert!(notes.starts_with("! a note") && notes.ends_with("ask\n"));
     }
 
     proptest! {

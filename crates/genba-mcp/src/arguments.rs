@@ -95,7 +95,9 @@ fn property(name: &str) -> Value {
                 "additionalProperties": false,
             },
         }),
-        "case" => text("Id of a case, as other tools print it, or `latest`."),
+        "case" => {
+            text("Id of a case, as other tools print it (default: the newest investigation).")
+        }
         "function" => text("Function: its name, FILE:LINE, or an address."),
         "place" => text("A function, a line of the hottest file, or FILE:LINE."),
         "metric" => text(

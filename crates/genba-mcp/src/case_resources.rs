@@ -1,6 +1,7 @@
 //! Cases as resources: `genba://case/ID/page` and `genba://case/ID/document`.
 
 use genba_case::{Case, Store};
+use genba_model::{CaseKind, CaseState};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
 use crate::{Refusal, Workspace};
@@ -94,6 +95,23 @@ pub fn find(workspace: &Workspace, id: &str) -> Result<Case, Refusal> {
     let case = found.map_err(|error| Refusal(error.to_string()))?;
     workspace.check_case_files(case.directory())?;
     Ok(case)
+}
+
+/// The newest investigation.
+///
+/// # Errors
+/// There is none.
+pub fn newest_investigation(workspace: &Workspace) -> Result<Case, Refusal> {
+    let cases = Store::at(workspace.cases()).list();
+    let cases = cases.map_err(|error| Refusal(error.to_string()))?;
+    let newest = (cases.iter())
+        .find(|case| case.kind == CaseKind::Investigation && case.state == CaseState::Complete);
+    match newest {
+        Some(case) => find(workspace, &case.id),
+        None => Err(Refusal(
+            "no investigation yet: investigate a command first".to_owned(),
+        )),
+    }
 }
 
 /// A resource that was read, or how to make it.

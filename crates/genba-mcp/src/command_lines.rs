@@ -34,7 +34,16 @@ pub struct Call {
     /// Working directory.
     pub directory: PathBuf,
     /// The case that is read, if one is.
-    pub case: Option<String>,
+    pub case: Option<CaseRead>,
+}
+
+/// The case that a call reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CaseRead {
+    /// The newest investigation: cases of `try` and `wait` that came later have no profile.
+    NewestInvestigation,
+    /// The case with this id, or a prefix of it, or `latest`.
+    Named(String),
 }
 
 /// Where `--patch=` gets its file from.
@@ -166,14 +175,13 @@ impl Tool {
         let head = [Some(self.name), line.subverb, Some("--json")];
         let head = head.into_iter().flatten().map(str::to_owned);
         line.words.splice(0..0, head);
-        let case = (line.words.iter().any(|word| word == CASE)).then(|| {
-            arguments
-                .case
-                .clone()
-                .unwrap_or_else(|| "latest".to_owned())
+        let reads = line.words.iter().any(|word| word == CASE);
+        let case = reads.then(|| match &arguments.case {
+            None => CaseRead::NewestInvestigation,
+            Some(id) => CaseRead::Named(id.clone()),
         });
-        if let Some(case) = &case {
-            workspace.case(case)?;
+        if let Some(CaseRead::Named(id)) = &case {
+            workspace.case(id)?;
         }
         // Cases are read from the root: a file there cannot be taken for one.
         let directory = match case {

@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::answer;
+
 /// Columns that answers are laid out for.
 const COLUMNS: usize = 100;
 
@@ -61,11 +63,14 @@ impl Verdicts {
     }
 }
 
-/// Renders the document that a tool printed.
+/// Shares of a function's samples below which code is folded, until the annotation is short enough.
+const FOLD_BELOW: [f64; 5] = [0.005, 0.01, 0.02, 0.05, 0.1];
+
+/// Renders the document that a tool printed. An annotation of more than `limit` tokens is folded to its hottest code.
 ///
 /// # Errors
 /// It is not a document of genba.
-pub fn rendered(document: &[u8]) -> Result<Rendered, serde_json::Error> {
+pub fn rendered(document: &[u8], limit: usize) -> Result<Rendered, serde_json::Error> {
     let kind: Document<Value> = serde_json::from_slice(document)?;
     let screen = Screen {
         width: COLUMNS,
@@ -94,8 +99,7 @@ pub fn rendered(document: &[u8]) -> Result<Rendered, serde_json::Error> {
         )),
         "annotation" => {
             let all: Annotation = body(document)?;
-            let options = AnnotateOptions::folding(&all);
-            plain(terminal::annotation(&all, options, screen))
+            plain(annotation(&all, limit, screen))
         }
         "observation" => plain(terminal::observed_place(
             &body::<ObservedPlace>(document)?,
@@ -114,6 +118,21 @@ pub fn rendered(document: &[u8]) -> Result<Rendered, serde_json::Error> {
         }
         _ => plain(String::from_utf8_lossy(document).into_owned()),
     })
+}
+
+fn annotation(all: &Annotation, limit: usize, screen: Screen) -> String {
+    let mut text = terminal::annotation(all, AnnotateOptions::folding(all), screen);
+    for share in FOLD_BELOW {
+        if answer::tokens(&text) <= limit {
+            break;
+        }
+        let options = AnnotateOptions {
+            hide_below: Some(share),
+            ..AnnotateOptions::default()
+        };
+        text = terminal::annotation(all, options, screen);
+    }
+    text
 }
 
 fn body<T: DeserializeOwned>(document: &[u8]) -> Result<T, serde_json::Error> {

@@ -23,7 +23,7 @@ use crate::answer::{self, DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS};
 use crate::arguments::{self, Arguments};
 use crate::case_resources::Found;
 use crate::child::{self, Ended, Finished, Progress, Run};
-use crate::command_lines::{CASE, Call, PATCH, TOOLS, Tool};
+use crate::command_lines::{CASE, Call, CaseRead, PATCH, TOOLS, Tool};
 use crate::rendered::{self, Rendered};
 use crate::{Refusal, Workspace, case_resources};
 
@@ -297,7 +297,10 @@ impl Server {
         let Some(wanted) = &call.case else {
             return Ok(());
         };
-        let case = case_resources::find(&self.workspace, wanted)?;
+        let case = match wanted {
+            CaseRead::Named(id) => case_resources::find(&self.workspace, id),
+            CaseRead::NewestInvestigation => case_resources::newest_investigation(&self.workspace),
+        }?;
         self.workspace.case(case.id())?;
         for word in call.line.words.iter_mut().filter(|word| *word == CASE) {
             case.id().clone_into(word);
@@ -423,7 +426,7 @@ async fn notify(
 
 /// The result of a run that ended by itself.
 fn result(finished: &Finished, tokens: usize) -> CallToolResult {
-    let Ok(rendered) = rendered::rendered(&finished.document) else {
+    let Ok(rendered) = rendered::rendered(&finished.document, tokens) else {
         let text = match finished.notes.is_empty() {
             true => "genba ended without a result".to_owned(),
             false => finished.notes.clone(),

@@ -526,6 +526,8 @@ fn unknown_tools_and_arguments_are_errors_that_say_so() {
             .refusal("investigate", json!({"command": ["true"], "patch": "x"}))
             .await;
         assert!(said.contains("no argument `patch`"), "{said}");
+        let said = session.refusal("explain", json!({})).await;
+        assert!(said.contains("investigate a command first"), "{said}");
         let said = session.refusal("explain", json!({"case": "7f3a"})).await;
         assert!(said.contains("7f3a"), "{said}");
         session.end().await;
