@@ -484,6 +484,11 @@ fn browser_filters_sorts_zooms_and_runs_nothing_of_a_case() {
         browser.value("document.querySelectorAll('.frame').length > 1"),
         true
     );
+    // What is drawn is as wide as it says, also where that is less than a letter.
+    let true_widths = "[...document.querySelectorAll('.frame')].every((frame) => \
+                       Math.abs(frame.getBoundingClientRect().width - \
+                       parseFloat(frame.title.split(': ').pop()) / 100 * document.querySelector('#flame').clientWidth) < 2)";
+    assert_eq!(browser.value(true_widths), true);
     assert_eq!(
         browser.value("document.querySelector('#reset').disabled"),
         true

@@ -229,7 +229,8 @@
       let marked = 0;
       root.replaceChildren(...placed.map((place) => {
         const share = place.node.weight / tree.weight;
-        const el = make("button", place.node.name, "frame");
+        // A name of one letter is noise; the label has it.
+        const el = make("button", place.w * width > 24 ? place.node.name : "", "frame");
         el.type = "button";
         el.title = place.node.name + ": " + percent(share) + ", " + time(place.node.weight);
         el.setAttribute("role", "treeitem");
