@@ -11,7 +11,8 @@ mod server;
 
 use genba_case::Case;
 
-pub use access::Access;
+pub use access::{Access, Head, Refused};
+pub use route::Route;
 pub use server::{ServeError, Server};
 
 /// Makes the pages of cases.

@@ -470,6 +470,31 @@ fn browser_filters_sorts_zooms_and_runs_nothing_of_a_case() {
         browser.value("document.querySelector('#functions th').getAttribute('aria-sort')"),
         "descending"
     );
+    // The function with most time, its callees, then its callers; every picture is at most as wide as the whole.
+    browser.value("document.querySelector('#functions td button').click()");
+    assert_eq!(
+        browser
+            .value("document.querySelector('#flame-status').textContent.startsWith('callees of ')"),
+        true
+    );
+    let chosen = "document.querySelector('.frame').title.startsWith(document.querySelector('#functions td button').textContent + ': ')";
+    assert_eq!(browser.value(chosen), true);
+    browser.value("document.querySelector('#invert').click()");
+    assert_eq!(
+        browser
+            .value("document.querySelector('#flame-status').textContent.startsWith('callers of ')"),
+        true
+    );
+    assert_eq!(
+        browser.value("document.querySelector('#next').textContent.includes(' -- ')"),
+        true
+    );
+    browser.value("document.querySelector('#reset').click()");
+    browser.value("document.querySelector('#invert').click()");
+    assert_eq!(
+        browser.value("document.querySelector('.frame').title.startsWith('all: 100')"),
+        true
+    );
     browser.value("document.querySelector('#functions th button').click()");
     assert_eq!(
         browser.value("document.querySelector('#functions th').getAttribute('aria-sort')"),

@@ -46,7 +46,7 @@ pub fn profile_json(profile: &Profile) -> String {
                 names.push(name(frame.name));
                 names.len() - 1
             });
-            json!([index, frame.parent, frame.weight])
+            json!([index, frame.parent, frame.weight, frame.own])
         })
         .collect();
     let document = json!({
@@ -68,6 +68,8 @@ struct Frame<'a> {
     name: &'a str,
     parent: usize,
     weight: u64,
+    /// Time in this frame itself: what its callees have not, also where they are left out.
+    own: u64,
 }
 
 /// The widest frames of all stacks.
@@ -76,6 +78,7 @@ fn tree(stacks: &[StackRow]) -> Vec<Frame<'_>> {
         name: "all",
         parent: 0,
         weight: 0,
+        own: 0,
     }];
     let mut known: HashMap<(usize, &str), usize> = HashMap::new();
     for row in stacks {
@@ -87,11 +90,13 @@ fn tree(stacks: &[StackRow]) -> Vec<Frame<'_>> {
                     name,
                     parent: at,
                     weight: 0,
+                    own: 0,
                 });
                 all.len() - 1
             });
             all[at].weight = all[at].weight.saturating_add(row.weight);
         }
+        all[at].own = all[at].own.saturating_add(row.weight);
     }
     if all.len() <= MAX_FRAMES {
         return all;
@@ -147,6 +152,8 @@ mod tests {
                 ("f", 0, 1)
             ]
         );
+        let own: Vec<u64> = tree.iter().map(|one| one.own).collect();
+        assert_eq!(own, [0, 0, 3, 2, 1]);
     }
 
     #[test]
@@ -168,5 +175,12 @@ mod tests {
                 .all(|(index, one)| one.parent < index)
         );
         assert_eq!(tree[0].weight, 5 + 99_999);
+        // What was left out is nobody's own time.
+        assert_eq!(tree[0].own, 0);
+        assert!(
+            tree.iter()
+                .filter(|one| one.name == "main")
+                .all(|one| one.own == 0)
+        );
     }
 }

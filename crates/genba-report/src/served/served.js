@@ -141,7 +141,17 @@
       });
       table.tBodies[0].replaceChildren(...found.slice(0, limit).map((f) => {
         const row = make("tr");
-        for (const column of columns) row.append(make("td", column.show(f), column.left ? "l name" : ""));
+        for (const column of columns) {
+          const cell = make("td", column.show(f), column.left ? "l name" : "");
+          if (column.name === "function" && profile.frames.length > 1) {
+            const button = make("button", f[0], "plain");
+            button.type = "button";
+            button.title = "callees and callers of this function";
+            button.addEventListener("click", () => dispatchEvent(new CustomEvent("focus-function", { detail: f[0] })));
+            cell.replaceChildren(button);
+          }
+          row.append(cell);
+        }
         return row;
       }));
       status.textContent = found.length + " of " + profile.functions.length + " functions";
@@ -168,7 +178,7 @@
       return;
     }
     const straight = () => {
-      const nodes = profile.frames.map(([name, parent, weight]) => ({ name: profile.names[name], parent, weight, children: [] }));
+      const nodes = profile.frames.map(([name, parent, weight, own]) => ({ name: profile.names[name], parent, weight, own, children: [] }));
       for (let i = 1; i < nodes.length; i++) nodes[nodes[i].parent].children.push(nodes[i]);
       nodes.forEach((node, i) => (node.parent = i ? nodes[node.parent] : null));
       return nodes[0];
@@ -182,8 +192,8 @@
         const node = stack.pop();
         stack.push(...node.children);
         if (!node.parent) continue;
-        const own = node.children.reduce((rest, child) => rest - child.weight, node.weight);
-        if (own <= 0) continue;
+        const own = node.own;
+        if (!own) continue;
         let at = top;
         for (let from = node; from.parent; from = from.parent) {
           let next = at.known.get(from.name);
@@ -198,8 +208,56 @@
       }
       return top;
     };
-    let tree = straight();
+    // The callees of a function, or its callers, of all places in which it is called; where it calls itself, the
+    // outermost call counts.
+    const around = (name) => {
+      const top = { name, parent: null, weight: 0, children: [], known: new Map() };
+      const child = (at, of, weight) => {
+        let next = at.known.get(of);
+        if (!next) {
+          next = { name: of, parent: at, weight: 0, children: [], known: new Map() };
+          at.known.set(of, next);
+          at.children.push(next);
+        }
+        next.weight += weight;
+        return next;
+      };
+      const stack = [straight()];
+      while (stack.length) {
+        const node = stack.pop();
+        if (node.name !== name) {
+          stack.push(...node.children);
+          continue;
+        }
+        top.weight += node.weight;
+        if (invert.checked) {
+          let at = top;
+          for (let from = node.parent; from && from.parent; from = from.parent) at = child(at, from.name, node.weight);
+        } else {
+          const below = node.children.map((callee) => [top, callee]);
+          while (below.length) {
+            const [at, callee] = below.pop();
+            const merged = child(at, callee.name, callee.weight);
+            below.push(...callee.children.map((one) => [merged, one]));
+          }
+        }
+      }
+      return top;
+    };
+    const whole = straight();
+    let focused = null;
+    let tree = whole;
     let zoomed = tree;
+    const rebuild = () => {
+      tree = focused !== null ? around(focused) : invert.checked ? inverted() : whole;
+      if (!tree.weight) {
+        focused = null;
+        tree = invert.checked ? inverted() : whole;
+        status.textContent = "no recorded stack has this function";
+      }
+      zoomed = tree;
+      draw();
+    };
     const colour = (name) => {
       let hash = 0;
       for (const c of name) hash = (hash * 31 + c.codePointAt(0)) >>> 0;
@@ -228,7 +286,7 @@
       root.style.height = levels * LEVEL + "px";
       let marked = 0;
       root.replaceChildren(...placed.map((place) => {
-        const share = place.node.weight / tree.weight;
+        const share = place.node.weight / whole.weight;
         // A name of one letter is noise; the label has it.
         const el = make("button", place.w * width > 24 ? place.node.name : "", "frame");
         el.type = "button";
@@ -251,29 +309,30 @@
           zoomed = place.node;
           draw();
           root.children[above.length] && reset.focus();
-          byId("next").textContent = "genba annotate -i " + explorer.dataset.case + " " + quoted(place.node.name);
+          choose(place.node.name);
         });
         return el;
       }));
-      reset.disabled = zoomed === tree;
-      status.textContent = wanted ? percent(marked) + " of the time is in or below the marked frames" : "";
+      reset.disabled = zoomed === tree && focused === null;
+      status.textContent = focused !== null ? (invert.checked ? "callers of " : "callees of ") + focused : wanted ? percent(marked) + " of the time is in or below the marked frames" : "";
     }
+    const choose = (name) => (byId("next").textContent = "genba annotate -i " + explorer.dataset.case + " -- " + quoted(name));
     const quoted = (name) => (/^[\w.:~-]+$/.test(name) ? name : "'" + name.replaceAll("'", "'\\''") + "'");
     search.addEventListener("input", draw);
-    invert.addEventListener("change", () => {
-      tree = invert.checked ? inverted() : straight();
-      zoomed = tree;
-      draw();
-    });
-    reset.addEventListener("click", () => {
-      zoomed = tree;
-      draw();
-    });
+    invert.addEventListener("change", rebuild);
+    const back = () => {
+      focused = null;
+      rebuild();
+    };
+    reset.addEventListener("click", back);
     addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && zoomed !== tree) {
-        zoomed = tree;
-        draw();
-      }
+      if (event.key === "Escape" && !reset.disabled) back();
+    });
+    addEventListener("focus-function", (event) => {
+      focused = event.detail;
+      choose(focused);
+      rebuild();
+      root.scrollIntoView({ block: "nearest" });
     });
     new ResizeObserver(draw).observe(root.parentElement);
     draw();
