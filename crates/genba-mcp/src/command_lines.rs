@@ -376,6 +376,15 @@ fn try_variants(
     Ok(line)
 }
 
+/// A revision that Git cannot take for an option.
+fn revision(name: &str) -> Result<&str, Refusal> {
+    let known = |sign: char| sign.is_alphanumeric() || "._/~^@{}+-".contains(sign);
+    match name.is_empty() || name.starts_with('-') || !name.chars().all(known) {
+        true => Err(Refusal(format!("{name:?} is not the name of a revision"))),
+        false => Ok(name),
+    }
+}
+
 fn bisect(arguments: &Arguments, workspace: &Workspace, directory: &Path) -> Result<Line, Refusal> {
     let words = command(arguments, workspace, directory)?;
     let needed = |value: &Option<String>, name: &str| {
@@ -405,9 +414,10 @@ fn bisect(arguments: &Arguments, workspace: &Workspace, directory: &Path) -> Res
         }
         Search::Git => {
             workspace.check_repository(directory)?;
-            line.word(format!("--good={}", needed(&arguments.good, "good")?));
+            let good = needed(&arguments.good, "good")?;
+            line.word(format!("--good={}", revision(&good)?));
             if let Some(bad) = &arguments.bad {
-                line.word(format!("--bad={bad}"));
+                line.word(format!("--bad={}", revision(bad)?));
             }
             if let Some(build) = &arguments.build {
                 line.word(format!(
@@ -491,6 +501,14 @@ mod tests {
             ),
             Ok("bisect range --json --param=N=1..64 --budget=60s -- ./x {N}".to_owned())
         );
+    }
+
+    #[test]
+    fn revision_is_not_an_option_of_git() {
+        assert_eq!(revision("v1.2~3"), Ok("v1.2~3"));
+        for bad in ["--upload-pack=id", "-n", "", "a b", "a;b"] {
+            assert!(revision(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
