@@ -31,7 +31,7 @@ pub fn explorer(case: &CaseSummary) -> String {
          <h2 id=\"flame-title\">Flame graph</h2>\n\
          <div class=\"tools\"><label>search <input type=\"search\" id=\"flame-search\"></label>\
          <label><input type=\"checkbox\" id=\"invert\"> inverted: callers below</label>\
-         <button type=\"button\" id=\"reset\" disabled>reset zoom</button> <output id=\"flame-status\" aria-live=\"polite\"></output></div>\n\
+         <button type=\"button\" id=\"reset\" disabled>reset zoom</button> <output id=\"flame-status\" aria-live=\"polite\">reading the profile …</output></div>\n\
          <div id=\"flame\" role=\"tree\" aria-labelledby=\"flame-title\"></div>\n\
          <h2>Functions</h2>\n\
          <div class=\"tools\"><label>filter <input type=\"search\" id=\"function-filter\"></label> \

@@ -49,11 +49,15 @@ pub fn profile_json(profile: &Profile) -> String {
             json!([index, frame.parent, frame.weight, frame.own])
         })
         .collect();
+    let shown = (tree.iter()).fold(0_u64, |sum, frame| sum.saturating_add(frame.own));
+    let omitted = tree[0].weight.saturating_sub(shown);
     let document = json!({
         "functions": functions,
         "omitted_functions": profile.functions.len().saturating_sub(MAX_FUNCTIONS),
         "names": names,
         "frames": frames,
+        // Time of frames that are left out: an inverted graph cannot show it.
+        "omitted_weight": omitted,
         "unit": if profile.event.hardware { "events" } else { "ns" },
     });
     super::json_text(&document)

@@ -250,13 +250,14 @@
     let zoomed = tree;
     const rebuild = () => {
       tree = focused !== null ? around(focused) : invert.checked ? inverted() : whole;
-      if (!tree.weight) {
+      const missing = !tree.weight;
+      if (missing) {
         focused = null;
         tree = invert.checked ? inverted() : whole;
-        status.textContent = "no recorded stack has this function";
       }
       zoomed = tree;
       draw();
+      if (missing) status.textContent = "no listed frame is of this function";
     };
     const colour = (name) => {
       let hash = 0;
@@ -314,7 +315,10 @@
         return el;
       }));
       reset.disabled = zoomed === tree && focused === null;
-      status.textContent = focused !== null ? (invert.checked ? "callers of " : "callees of ") + focused : wanted ? percent(marked) + " of the time is in or below the marked frames" : "";
+      const lost = profile.omitted_weight / whole.weight;
+      const note = lost > 0.0005 ? percent(lost) + " of the time is in frames too narrow to be listed" : "";
+      const what = focused !== null ? (invert.checked ? "callers of " : "callees of ") + focused : "";
+      status.textContent = what ? what + (note && "; " + note) : wanted ? percent(marked) + " of the time is in or below the marked frames" : note;
     }
     const choose = (name) => (byId("next").textContent = "genba annotate -i " + explorer.dataset.case + " -- " + quoted(name));
     const quoted = (name) => (/^[\w.:~-]+$/.test(name) ? name : "'" + name.replaceAll("'", "'\\''") + "'");
