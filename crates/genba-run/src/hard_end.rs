@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::private_directory;
 use crate::protocol::{Header, request};
+use crate::valgrind_files::remove_files_of_ended_valgrinds;
 
 /// A launcher of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,7 @@ pub fn exit_at_once(code: i32, limit: Duration) -> ! {
         std::thread::sleep(POLL_INTERVAL);
     }
     private_directory::remove_all();
+    remove_files_of_ended_valgrinds();
     std::process::exit(code)
 }
 

@@ -44,6 +44,7 @@ mod shell;
 mod start_error;
 mod start_request;
 mod streams;
+mod valgrind_files;
 
 pub use byte_text::{byte_of, bytes_of, text_of};
 pub use cancel::{Cancel, Protected};
@@ -58,3 +59,4 @@ pub use resolve_program::resolve_program;
 pub use run_account::Finished;
 pub use running::{Gated, Running};
 pub use shell::{Shell, split_words};
+pub use valgrind_files::remove_files_of_ended_valgrinds;

@@ -37,7 +37,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use genba_model::{CountEngine, ExitKind, RawCounts};
-use genba_run::{Cancel, Launcher, PrivateDirectory, resolve_program};
+use genba_run::{
+    Cancel, Launcher, PrivateDirectory, remove_files_of_ended_valgrinds, resolve_program,
+};
 
 use crate::engine::find_program;
 use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
@@ -151,7 +153,9 @@ impl Engine for Callgrind {
             &engine.version,
         );
         spec.grace = spec.grace.max(WRITE_GRACE);
-        let finished = launcher.run(&spec, cancel)?;
+        let finished = launcher.run(&spec, cancel);
+        remove_files_of_ended_valgrinds();
+        let finished = finished?;
         if let Some(reason) = own_crash(request.native_exit, finished.record.exit) {
             return Err(CountError::failed(NAME, request, reason));
         }

@@ -17,7 +17,10 @@ use std::time::Duration;
 
 use genba_explain::input::analysis_input::{AnalysisInput, EventCounts, EventPlace};
 use genba_model::ExitKind;
-use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory, resolve_program};
+use genba_run::{
+    Cancel, CommandSpec, Launcher, Output, PrivateDirectory, remove_files_of_ended_valgrinds,
+    resolve_program,
+};
 
 use output::Simulated;
 
@@ -62,7 +65,9 @@ pub(crate) fn simulate(
 ) -> Option<SimulatedEvents> {
     let directory = PrivateDirectory::new("simulate").ok()?;
     let spec = wrap(spec, valgrind, directory.path(), limit);
-    let finished = launcher.run(&spec, cancel).ok()?;
+    let finished = launcher.run(&spec, cancel);
+    remove_files_of_ended_valgrinds();
+    let finished = finished.ok()?;
     let exit = finished.record.exit;
     // A failure may be valgrind's: it does not know all instructions.
     if !exit.success() && exit != ExitKind::TimedOut {
