@@ -10,6 +10,10 @@
 //!
 //! **Not here.** Anything that product code uses.
 
+mod postgres_server;
+
+pub use postgres_server::{POSTGRESQL, PostgresServer};
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

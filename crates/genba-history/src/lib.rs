@@ -1,0 +1,32 @@
+//! The history of a project's results: what was measured at which commit on which host.
+//!
+//! **Scope.** [`History`] is a store in SQLite ([`Location::Sqlite`]) or PostgreSQL
+//! ([`Location::Postgres`]). It keeps [`Recording`]s: the measurements that one job made block by
+//! block, with commit, branch, host, build and environment. [`History::series`] and
+//! [`History::points`] read them back as series over commits. The series of different hosts are
+//! different series.
+//!
+//! **Concurrency.** A recording is one transaction and has a key. Recording a key again changes
+//! nothing, so a writer that does not know whether its last write arrived repeats it.
+//!
+//! **Not here.** Measuring, statistics, rendering, git.
+
+mod engine;
+mod error;
+mod location;
+mod migrations;
+mod points;
+mod postgres_engine;
+mod recording;
+mod recording_rows;
+mod sample_bytes;
+mod series;
+mod sqlite_engine;
+mod store;
+
+pub use error::{Error, Result};
+pub use location::{DEFAULT_FILE, Location};
+pub use points::{AnchorValues, Point, PointFilter};
+pub use recording::{Build, MAX_TEXT_BYTES, MAX_VALUES, Measurement, Recording, Revision, Role};
+pub use series::{Series, SeriesFilter};
+pub use store::{History, Recorded};
