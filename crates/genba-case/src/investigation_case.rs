@@ -54,6 +54,7 @@ impl Case {
             workload: self.required("workload")?,
             host: self.required("host")?,
             hazards: self.get_document("hazards")?.unwrap_or_default(),
+            attached: self.get_document("attached")?,
             runs: RunSummary {
                 runs: self.runs(Phase::Measure)?,
                 metrics,
@@ -100,6 +101,10 @@ impl Case {
         )?;
         self.put("hazards", &all.hazards)?;
         self.put("noise_floor", &all.noise_floor)?;
+        if let Some(attached) = &all.attached {
+            self.check_round_trip("attached", attached)?;
+            self.put("attached", attached)?;
+        }
         if let Some(stat) = &all.stat {
             self.put("stat", stat)?;
         }

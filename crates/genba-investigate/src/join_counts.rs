@@ -102,12 +102,18 @@ impl Pipeline<'_> {
             return Ok(None);
         };
         let other = plan.other.is_some();
+        if self.cut_short && !other {
+            return Ok(None);
+        }
         let (mut spec, scale) = (plan.other.clone()).unwrap_or_else(|| (self.spec.clone(), 1.0));
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
         // The count may take the remaining time, or, on a busy machine, what a count usually takes.
         let usual = usual_count_time(sampled.wall_seconds, sampled.cpu_seconds);
-        let available = self.time_left().map(|left| left.max(usual));
+        let available = match self.options.limit {
+            Some(_) => self.time_left(),
+            None => self.time_left().map(|left| left.max(usual)),
+        };
         let limit = available.map_or(plan.limit, |left| left.min(plan.limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         let request = CountRequest {
@@ -239,7 +245,7 @@ fn not_counted(least: f64, limit: Duration, most: Duration) -> String {
     let time = genba_units::format::rough_duration(least);
     if limit < most {
         return format!(
-            "executions were not counted: that takes more than {time}, {:.0} s were left; increase --count-limit or explain a smaller run",
+            "executions were not counted: that takes more than {time}, {:.0} s were left; give more time (investigate --limit, explain --count-limit) or a smaller run",
             limit.as_secs_f64()
         );
     }

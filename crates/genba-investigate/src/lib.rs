@@ -8,6 +8,7 @@
 //! **Not here.** How to start a process, sample, find symbols, compute an interval or print.
 
 mod allocation_sizes;
+mod attached_process;
 mod callgrind_simulation;
 pub mod diff;
 mod enough_samples;
@@ -33,6 +34,7 @@ mod script_sampling;
 pub mod waits;
 pub mod workload_causes;
 
+pub use attached_process::investigate_processes;
 pub use error::{InvestigateError, in_words};
 pub use findings::findings;
 pub use pipeline::{MAX_ANNOTATIONS, Options, Outcome, investigate};

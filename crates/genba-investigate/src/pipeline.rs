@@ -9,7 +9,7 @@ use genba_case::{Case, Phase, Store};
 use genba_explain::RunFacts;
 use genba_host::NoiseWatch;
 use genba_model::{
-    HostFingerprint, Investigation, Metric, RunRecord, RunSummary, Stat, Waits, Workload,
+    ExitKind, HostFingerprint, Investigation, Metric, RunRecord, RunSummary, Stat, Waits, Workload,
 };
 use genba_observe::Observations;
 use genba_profile::perf_stat;
@@ -41,6 +41,8 @@ pub struct Options {
     pub script: bool,
     /// Time after which no optional run is started: a long command then has few runs and no counters.
     pub answer_within: Option<Duration>,
+    /// Time for all of it: what comes last is skipped, and runs that are longer are cut short.
+    pub limit: Option<Duration>,
     /// Maximum number of annotated functions.
     pub annotations: usize,
     /// Old and new path prefix of sources that were moved after the build.
@@ -79,6 +81,7 @@ impl Options {
             stacks: false,
             script: false,
             answer_within: Some(answer_within),
+            limit: None,
             annotations: MAX_ANNOTATIONS,
             source_prefixes: Vec::new(),
             version: version.to_owned(),
@@ -107,6 +110,30 @@ const SHARE_OF_TIME_FOR_RUNS: f64 = 0.4;
 /// Share of [`Options::answer_within`] from which a run is too long to be made only for its counters.
 const MIN_SHARE_OF_LONG_RUN: f64 = 0.1;
 
+/// Returns what machine this is, with a note where it is noisy.
+pub(crate) fn check_machine(progress: &mut dyn Progress) -> (HostFingerprint, Vec<String>) {
+    progress.update("checking the machine", None);
+    let hardware = genba_profile::sampler::hardware_cycles_work();
+    let host = genba_host::fingerprint(hardware.is_ok());
+    let check = genba_host::noise_check(NOISE_CHECK_DURATION);
+    let noisy = (check.spread > MIN_SPREAD_OF_NOISY_MACHINE).then(|| {
+        format!(
+            "the machine is noisy: the time of a fixed workload varies by {:.0} %",
+            check.spread * 100.0
+        )
+    });
+    (host, noisy.into_iter().collect())
+}
+
+/// Share of [`Options::limit`] after which the first run is ended: as much again is needed to sample it.
+const SHARE_OF_LIMIT_FOR_FIRST_RUN: f64 = 0.45;
+
+/// Share of [`Options::limit`] from which a run is too long for counters and for watching waits.
+const MIN_SHARE_OF_LIMIT_OF_LONG_RUN: f64 = 0.15;
+
+/// Shortest part of a run that is worth sampling.
+const MIN_PART_OF_RUN: Duration = Duration::from_secs(3);
+
 /// Investigates a command. Measurements are stored in the case at once; a cancelled case retains
 /// them and is marked as interrupted.
 ///
@@ -122,17 +149,7 @@ pub fn investigate(
     progress: &mut dyn Progress,
 ) -> Result<Outcome, InvestigateError> {
     let mut launcher = Launcher::new()?;
-    progress.update("checking the machine", None);
-    let hardware = genba_profile::sampler::hardware_cycles_work();
-    let host = genba_host::fingerprint(hardware.is_ok());
-    let mut notes = Vec::new();
-    let check = genba_host::noise_check(NOISE_CHECK_DURATION);
-    if check.spread > MIN_SPREAD_OF_NOISY_MACHINE {
-        notes.push(format!(
-            "the machine is noisy: the time of a fixed workload varies by {:.0} %",
-            check.spread * 100.0
-        ));
-    }
+    let (host, notes) = check_machine(progress);
     // A missing command must not leave a case behind.
     let program = spec
         .argv
@@ -150,8 +167,9 @@ pub fn investigate(
         case: &mut case,
         notes,
         skipped: Vec::new(),
+        cut_short: false,
         observations: None,
-        has_counters: hardware.is_ok(),
+        has_counters: host.hardware_counters,
     };
     let result = pipeline.run(workload, host, progress);
     match result {
@@ -188,6 +206,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) notes: Vec<String>,
     /// Follow-up runs for which there was no time.
     pub(crate) skipped: Vec<&'static str>,
+    /// Whether runs are ended before the command ends.
+    pub(crate) cut_short: bool,
     /// What bursts of the counted run showed.
     pub(crate) observations: Option<Observations>,
     /// Whether the processor's event counters can be read.
@@ -215,6 +235,7 @@ impl Pipeline<'_> {
             .fold(0.0, f64::max);
         let stat = match self.options.answer_within {
             Some(limit) if usual > MIN_SHARE_OF_LONG_RUN * limit.as_secs_f64() => None,
+            None if self.cut_short || self.is_long(usual) => None,
             _ => self.count(workload, progress)?,
         };
         if let Some(stat) = &stat {
@@ -240,6 +261,7 @@ impl Pipeline<'_> {
             workload: workload.clone(),
             host,
             hazards,
+            attached: None,
             runs,
             noise_floor,
             stat,
@@ -276,6 +298,7 @@ impl Pipeline<'_> {
         let wall = usual(Metric::Wall);
         if !is_worth_watching(wall, usual(Metric::Cpu), usual(Metric::VoluntarySwitches))
             || !self.has_time_for(wall)
+            || self.is_long(wall)
         {
             return Ok(None);
         }
@@ -283,7 +306,7 @@ impl Pipeline<'_> {
         self.check_cancelled()?;
         match watched {
             Ok((waits, finished)) => {
-                repeat_runs::check(&finished, self.options.ignore_failure)?;
+                self.check_run(&finished)?;
                 Ok(Some(waits))
             }
             Err(InvestigateError::Profile(error)) => {
@@ -310,6 +333,8 @@ impl Pipeline<'_> {
                 .options
                 .answer_within
                 .map(|_| noise_floors_of_runs::MIN_RUNS),
+            cut: (self.options.limit).map(|limit| limit.mul_f64(SHARE_OF_LIMIT_FOR_FIRST_RUN)),
+            whole: self.options.limit,
         };
         let case = &*self.case;
         let mut store = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);
@@ -326,7 +351,13 @@ impl Pipeline<'_> {
             &mut store,
         )?;
         self.check_cancelled()?;
-        if runs.iter().any(|run| !run.exit.success()) {
+        if let Some(run) = runs.last().filter(|run| run.exit == ExitKind::TimedOut) {
+            self.cut_short = true;
+            self.notes.push(format!(
+                "the command was ended after {} (--limit): what is shown is the first part of a run, and executions                  are not counted",
+                genba_units::format::rough_duration(run.wall_seconds)
+            ));
+        } else if runs.iter().any(|run| !run.exit.success()) {
             self.notes.push(
                 "the command failed and was measured nevertheless (--ignore-failure)".to_owned(),
             );
@@ -336,16 +367,45 @@ impl Pipeline<'_> {
 
     /// Returns whether there is time for a run of so many seconds.
     pub(crate) fn has_time_for(&self, seconds: f64) -> bool {
-        let spent = self.started.elapsed().as_secs_f64();
-        self.options
-            .answer_within
-            .is_none_or(|limit| spent + seconds < limit.as_secs_f64())
+        self.time_left()
+            .is_none_or(|left| seconds < left.as_secs_f64())
     }
 
-    /// Returns what is left of [`Options::answer_within`]; `None` where it is not limited.
+    /// Returns what is left of [`Options::answer_within`] or [`Options::limit`]; `None` where the time is
+    /// not limited.
     pub(crate) fn time_left(&self) -> Option<Duration> {
-        let spent = self.started.elapsed();
-        (self.options.answer_within).map(|limit| limit.saturating_sub(spent))
+        let limits = [self.options.answer_within, self.options.limit];
+        let limit = limits.into_iter().flatten().min()?;
+        Some(limit.saturating_sub(self.started.elapsed()))
+    }
+
+    /// Whether a run of so many seconds takes so much of [`Options::limit`] that only what is most
+    /// important is measured.
+    fn is_long(&self, seconds: f64) -> bool {
+        let share = |limit: Duration| limit.mul_f64(MIN_SHARE_OF_LIMIT_OF_LONG_RUN);
+        (self.options.limit).is_some_and(|limit| seconds > share(limit).as_secs_f64())
+    }
+
+    /// The command, ended so that this share of the time that is left is enough.
+    pub(crate) fn spec_within(&self, share: f64) -> CommandSpec {
+        let left = (self.options.limit).map(|limit| limit.saturating_sub(self.started.elapsed()));
+        let part = left.map(|left| left.mul_f64(share).max(MIN_PART_OF_RUN));
+        repeat_runs::limited(self.spec, part)
+    }
+
+    /// Returns an error if the run failed; one that was cut short for [`Options::limit`] is noted.
+    pub(crate) fn check_run(&mut self, finished: &Finished) -> Result<(), InvestigateError> {
+        if self.options.limit.is_some() && repeat_runs::was_cut(finished, self.spec) {
+            if !self.cut_short {
+                self.cut_short = true;
+                self.notes.push(format!(
+                    "runs are sampled for {} and then ended (--limit)",
+                    genba_units::format::rough_duration(finished.record.wall_seconds)
+                ));
+            }
+            return Ok(());
+        }
+        repeat_runs::check(finished, self.options.ignore_failure)
     }
 
     /// Returns an error if the investigation was cancelled.
@@ -419,7 +479,7 @@ impl Executor for NotingExecutor<'_> {
 }
 
 /// Writes the page to a temporary file and renames it, so that the page is never incomplete.
-fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
+pub(crate) fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
     let fail = |source| InvestigateError::Page {
         path: path.display().to_string(),
         source,

@@ -6,6 +6,9 @@ use std::time::Duration;
 pub trait Progress {
     /// Reports the current stage, and about how long it will still take.
     fn update(&mut self, stage: &str, left: Option<Duration>);
+
+    /// Shows a sentence that stays, such as how long all of it will take.
+    fn note(&mut self, _sentence: &str) {}
 }
 
 /// Shows nothing.

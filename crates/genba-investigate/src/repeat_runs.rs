@@ -20,7 +20,45 @@ pub struct Repeat {
     /// Minimum number of runs for a noise floor: where the budget is too small for so many, only one
     /// is made, since two would show no noise either and leave less time for what comes after.
     pub runs_for_noise_floor: Option<usize>,
+    /// Time after which a run is ended and used as it is; it is the last.
+    pub cut: Option<Duration>,
+    /// Time for everything that comes with these runs, for an announcement.
+    pub whole: Option<Duration>,
 }
+
+/// Whether a run was ended by genba's own limit, not by the user's.
+pub(crate) fn was_cut(finished: &Finished, spec: &CommandSpec) -> bool {
+    finished.record.exit == ExitKind::TimedOut
+        && (spec.timeout).is_none_or(|own| finished.record.wall_seconds < own.as_secs_f64())
+}
+
+/// The command with this limit, unless its own is shorter.
+pub(crate) fn limited(spec: &CommandSpec, limit: Option<Duration>) -> CommandSpec {
+    let own = spec.timeout;
+    CommandSpec {
+        timeout: limit.map_or(own, |limit| Some(own.map_or(limit, |own| own.min(limit)))),
+        ..spec.clone()
+    }
+}
+
+/// Shortest run that an announcement is made for, seconds.
+const MIN_ANNOUNCED_RUN: f64 = 4.0;
+
+/// How long an investigation of a command takes whose run takes so long: the runs, one to sample it, one
+/// with stacks, and a count, within the limit.
+fn estimate(run: f64, budget: Duration, whole: Duration) -> String {
+    let runs = budget.as_secs_f64().max(run);
+    let all = (runs + run * (2.0 + USUAL_COUNT_SLOWDOWN)).min(whole.as_secs_f64());
+    format!(
+        "a run takes {}: about {} in all, at most {} (--limit)",
+        genba_units::format::rough_duration(run),
+        genba_units::format::rough_duration(all),
+        genba_units::format::rough_duration(whole.as_secs_f64()),
+    )
+}
+
+/// Usual slowdown of a run whose executions are counted.
+const USUAL_COUNT_SLOWDOWN: f64 = 1.7;
 
 /// Repeats a command until the interval of its median wall time is narrow enough or the budget is
 /// spent. Each run is passed to `store` as soon as it ends. If it is cancelled, it returns the runs so
@@ -39,6 +77,7 @@ pub fn repeat(
     let started = Instant::now();
     let mut runs: Vec<RunRecord> = Vec::new();
     let mut walls: Vec<f64> = Vec::new();
+    let limited = limited(spec, options.cut);
     loop {
         let spent = started.elapsed();
         let each = if runs.is_empty() {
@@ -75,16 +114,26 @@ pub fn repeat(
             half_width,
             more_runs,
         );
-        let finished = match executor.execute(spec, cancel) {
+        let finished = match executor.execute(&limited, cancel) {
             Ok(finished) if finished.record.exit == ExitKind::Cancelled => break,
             Err(RunError::Cancelled) => break,
             other => other?,
         };
-        check(&finished, options.ignore_failure)?;
+        let cut = options.cut.is_some() && was_cut(&finished, spec);
+        if !cut {
+            check(&finished, options.ignore_failure)?;
+        }
         store(&finished.record)?;
+        let wall = finished.record.wall_seconds;
+        if let Some(whole) = options
+            .whole
+            .filter(|_| runs.is_empty() && wall >= MIN_ANNOUNCED_RUN)
+        {
+            progress.note(&estimate(wall, options.budget, whole));
+        }
         walls.push(finished.record.wall_seconds);
         runs.push(finished.record);
-        if cancel.is_triggered() {
+        if cut || cancel.is_triggered() {
             break;
         }
     }
@@ -134,6 +183,8 @@ mod tests {
             rule: StopRule::default(),
             ignore_failure: false,
             runs_for_noise_floor: None,
+            cut: None,
+            whole: None,
         }
     }
 
@@ -191,6 +242,46 @@ mod tests {
         // Each takes two milliseconds at least: there is no room for six.
         assert_eq!(runs_of(0.011), 1);
         assert!(runs_of(3600.0) >= 6);
+    }
+
+    #[test]
+    fn run_that_is_too_long_is_cut_and_used() {
+        let mut limits = Vec::new();
+        let mut mock = MockExecutor::new(|spec| {
+            limits.push(spec.timeout);
+            let mut finished = Finished::mock(7.0);
+            finished.record.exit = ExitKind::TimedOut;
+            Ok(finished)
+        });
+        let cut = Repeat {
+            cut: Some(Duration::from_secs(7)),
+            ..options()
+        };
+        let cancel = Cancel::new().unwrap();
+        let mut store = |_: &RunRecord| Ok(());
+        let mut progress = NoProgress;
+        let mut run =
+            |spec: &CommandSpec| repeat(&mut mock, spec, &cut, &cancel, &mut progress, &mut store);
+        assert_eq!(run(&spec()).unwrap().len(), 1);
+        // The user's own limit is an error, as without ours.
+        let mut own = spec();
+        own.timeout = Some(Duration::from_secs(5));
+        assert!(run(&own).is_err());
+        assert_eq!(
+            limits,
+            [Duration::from_secs(7), Duration::from_secs(5)].map(Some)
+        );
+    }
+
+    #[test]
+    fn estimate_says_what_one_run_and_all_of_it_take() {
+        let seconds = Duration::from_secs;
+        let text = estimate(60.0, seconds(30), seconds(150));
+        assert_eq!(
+            text,
+            "a run takes 60 s: about 3 min in all, at most 3 min (--limit)"
+        );
+        assert!(estimate(5.0, seconds(30), seconds(150)).contains("about 49 s in all"));
     }
 
     #[test]

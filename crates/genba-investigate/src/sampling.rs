@@ -20,11 +20,17 @@ use crate::findings::findings;
 use crate::join_counts::Sampled;
 use crate::observations::OBSERVATIONS;
 use crate::observed_place::hottest_lines;
-use crate::pipeline::Pipeline;
-use crate::{InvestigateError, Progress, repeat_runs, script_sampling};
+use crate::pipeline::{Options, Pipeline};
+use crate::{InvestigateError, Progress, script_sampling};
 
 /// Minimum share of the time for a function to be annotated.
 const MIN_SHARE_OF_ANNOTATED: f64 = 0.01;
+
+/// Share of the time that is left for the run that is sampled.
+const SHARE_OF_LIMIT_TO_SAMPLE: f64 = 0.7;
+
+/// Share of the time that is left for the run that is sampled with stacks.
+const SHARE_OF_LIMIT_TO_SAMPLE_STACKS: f64 = 0.5;
 
 /// What is known before samples are taken.
 pub(crate) struct BeforeSampling<'a> {
@@ -41,6 +47,33 @@ pub(crate) struct Located {
     pub(crate) observed: Option<ObservedPlace>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) places: Vec<TimePlace>,
+}
+
+/// The profile with text of its lines, annotations of the functions with most time, and the sources that
+/// were read for them.
+pub(crate) fn profile_with_source(
+    resolved: &ResolvedProfile,
+    options: &Options,
+) -> (Profile, Vec<Annotation>, SourceCache) {
+    let mut profile = resolved.profile(&ProfileOptions {
+        raw: false,
+        lines: true,
+        collapsed: true,
+    });
+    let mut sources = SourceCache::new();
+    for (old, new) in &options.source_prefixes {
+        sources = sources.with_prefix(old.clone(), new.clone());
+    }
+    for row in &mut profile.lines {
+        row.text = sources.line(&row.file, row.line);
+    }
+    let annotations = resolved.annotate_hottest(
+        options.annotations,
+        MIN_SHARE_OF_ANNOTATED,
+        &AnnotateOptions::new(genba_report::loop_verdict),
+        &mut sources,
+    );
+    (profile, annotations, sources)
 }
 
 impl Pipeline<'_> {
@@ -140,9 +173,14 @@ impl Pipeline<'_> {
             let next = started.elapsed() + run.unwrap_or(Duration::MAX / 2);
             !finished.record.exit.success() || seen.samples >= wanted || next > budget
         };
+        // Of a long run the samples are worth most, then the stacks.
+        let spec = self.spec_within(match options.call_graph {
+            CallGraph::None => SHARE_OF_LIMIT_TO_SAMPLE,
+            _ => SHARE_OF_LIMIT_TO_SAMPLE_STACKS,
+        });
         let recorded = genba_profile::record_until(
             self.launcher,
-            self.spec,
+            &spec,
             options,
             path,
             self.cancel,
@@ -158,7 +196,7 @@ impl Pipeline<'_> {
         };
         for finished in &recorded.runs {
             self.case.add_run(&finished.record, Phase::Sample)?;
-            repeat_runs::check(finished, self.options.ignore_failure)?;
+            self.check_run(finished)?;
         }
         Ok(Some(recorded))
     }
@@ -169,25 +207,7 @@ impl Pipeline<'_> {
         known: &BeforeSampling<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Located, InvestigateError> {
-        let options = ProfileOptions {
-            raw: false,
-            lines: true,
-            collapsed: true,
-        };
-        let mut profile = resolved.profile(&options);
-        let mut sources = SourceCache::new();
-        for (old, new) in &self.options.source_prefixes {
-            sources = sources.with_prefix(old.clone(), new.clone());
-        }
-        for row in &mut profile.lines {
-            row.text = sources.line(&row.file, row.line);
-        }
-        let annotations = resolved.annotate_hottest(
-            self.options.annotations,
-            MIN_SHARE_OF_ANNOTATED,
-            &AnnotateOptions::new(genba_report::loop_verdict),
-            &mut sources,
-        );
+        let (profile, annotations, mut sources) = profile_with_source(resolved, self.options);
         let limits = Limits {
             min_gain: genba_model::MIN_GAIN,
             samples: profile.samples,

@@ -11,7 +11,7 @@ use genba_runtime::script::{self, ScriptSampler};
 
 use crate::enough_samples::script_rate_for;
 use crate::pipeline::Pipeline;
-use crate::{InvestigateError, Progress, repeat_runs};
+use crate::{InvestigateError, Progress};
 
 /// Sampling rate of the accompanying recording, which is not read, Hz.
 const UNUSED_RECORDING_HZ: u64 = 49;
@@ -44,9 +44,10 @@ impl Pipeline<'_> {
         let path = self.case.directory().join("script.data");
         let mut sampler =
             ScriptSampler::new(&path, script_rate_for(cpu), record.command_line.clone());
+        let spec = self.spec_within(1.0);
         let recorded = genba_profile::record_with(
             self.launcher,
-            self.spec,
+            &spec,
             &record,
             &path,
             self.cancel,
@@ -77,7 +78,7 @@ impl Pipeline<'_> {
     fn store_runs(&mut self, runs: &[Finished]) -> Result<(), InvestigateError> {
         for finished in runs {
             self.case.add_run(&finished.record, Phase::Sample)?;
-            repeat_runs::check(finished, self.options.ignore_failure)?;
+            self.check_run(finished)?;
         }
         Ok(())
     }
@@ -97,7 +98,7 @@ fn new_notes(notes: &[String], known: &[String]) -> Vec<String> {
 }
 
 /// Returns the profile with its heaviest stacks only, at most [`MAX_FRAMES`] frames.
-fn with_heaviest_stacks(mut profile: ScriptProfile) -> ScriptProfile {
+pub(crate) fn with_heaviest_stacks(mut profile: ScriptProfile) -> ScriptProfile {
     profile
         .collapsed
         .sort_by(|a, b| (b.weight.cmp(&a.weight)).then_with(|| a.frames.cmp(&b.frames)));

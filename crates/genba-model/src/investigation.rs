@@ -20,6 +20,15 @@ pub struct Workload {
     pub name: Option<String>,
 }
 
+/// Running processes that were watched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttachedProcesses {
+    /// Their ids, as the user gave them; processes that they had started were watched as well.
+    pub pids: Vec<i32>,
+    /// Time for which they were watched, seconds.
+    pub seconds: f64,
+}
+
 /// How concentrated the time is: 80 % of it is in so many functions, lines and bytes of code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Concentration {
@@ -83,6 +92,9 @@ pub struct Investigation {
     pub host: HostFingerprint,
     /// Conditions of the host that disturb measurements.
     pub hazards: Vec<Hazard>,
+    /// The processes that were attached to; `None` where a command was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<AttachedProcesses>,
     /// Runs without a profiler attached.
     pub runs: RunSummary,
     /// Smallest visible differences.

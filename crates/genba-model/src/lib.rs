@@ -76,7 +76,8 @@ pub use growth::{FittedLaw, FunctionGrowth, Growth, SizedCount};
 pub use host::{Hazard, HostFingerprint};
 pub use host_table::{HostTable, HostTableEntry};
 pub use investigation::{
-    Concentration, Investigation, MetricSummary, NoiseFloor, RunSummary, Workload,
+    AttachedProcesses, Concentration, Investigation, MetricSummary, NoiseFloor, RunSummary,
+    Workload,
 };
 pub use min_gain::MIN_GAIN;
 pub use observed_place::{

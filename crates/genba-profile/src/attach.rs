@@ -31,6 +31,40 @@ pub struct Attach<'a> {
     pub command: Option<(&'a mut Launcher, &'a CommandSpec)>,
 }
 
+impl Attach<'_> {
+    /// Descriptors that become readable at the ends of the processes.
+    pub(crate) fn open_processes(&self) -> Result<Vec<OwnedFd>, ProfileError> {
+        self.pids.iter().map(|&pid| open_process(pid)).collect()
+    }
+
+    /// Returns when the processes or the command have ended, the time is up, `cancel` is triggered, or
+    /// nothing is recorded any longer; with the run of the command.
+    pub(crate) fn wait(
+        self,
+        ends: Vec<OwnedFd>,
+        cancel: &Cancel,
+        recorded: &dyn Fn() -> bool,
+    ) -> Result<Result<Option<Finished>, RunError>, ProfileError> {
+        let Some((launcher, spec)) = self.command else {
+            wait(ends, None, self.timeout, cancel, recorded);
+            return Ok(Ok(None));
+        };
+        std::thread::scope(|scope| {
+            let ended = Cancel::new()?;
+            let (until, done) = stop_pipe()?;
+            let end = ended.clone();
+            let command = recording_thread(scope, move || {
+                let finished = launcher.run(spec, &end);
+                drop(done);
+                finished
+            })?;
+            wait(ends, Some(&until), self.timeout, cancel, recorded);
+            ended.trigger();
+            Ok(command.join().map_err(panicked)?.map(Some))
+        })
+    }
+}
+
 /// Records a running process with its threads and the processes that it started or starts, until it
 /// ends or `cancel` is triggered.
 ///
@@ -64,10 +98,7 @@ pub fn attach_with(
 ) -> Result<RecordOutcome, ProfileError> {
     let pids = what.pids;
     // First of all, so that no number can be reused by another process unnoticed.
-    let ends: Vec<OwnedFd> = pids
-        .iter()
-        .map(|&pid| open_process(pid))
-        .collect::<Result<_, _>>()?;
+    let ends = what.open_processes()?;
     let choice = choose_event(options)?;
     JitArtifactRecorder::remove_old(path);
     let mut session = RecordingSession::open_processes(pids, &choice, options, path)?;
@@ -82,24 +113,7 @@ pub fn attach_with(
     let waited = std::thread::scope(|scope| {
         let recording = &mut session;
         let recorder = recording_thread(scope, move || recording.run(stop.as_fd()))?;
-        let mut run = Ok(None);
-        match what.command {
-            Some((launcher, spec)) => {
-                let ended = Cancel::new()?;
-                let (until, done) = stop_pipe()?;
-                let end = ended.clone();
-                let command = recording_thread(scope, move || {
-                    let finished = launcher.run(spec, &end);
-                    drop(done);
-                    finished
-                })?;
-                let recorded = || recorder.is_finished();
-                wait(ends, Some(&until), what.timeout, cancel, &recorded);
-                ended.trigger();
-                run = command.join().map_err(panicked)?.map(Some);
-            }
-            None => wait(ends, None, what.timeout, cancel, &|| recorder.is_finished()),
-        }
+        let run = what.wait(ends, cancel, &|| recorder.is_finished())?;
         drop(stopper);
         Ok::<_, ProfileError>((run, recorder.join()))
     });

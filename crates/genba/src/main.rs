@@ -1,5 +1,6 @@
 //! The `genba` command: parses arguments, runs the verb, maps its result to an exit code.
 
+mod attach_args;
 mod cli;
 mod command_args;
 mod compare;

@@ -8,6 +8,17 @@ use crate::cli::ColorWhen;
 use crate::exit_code::Failure;
 use crate::json_args::JsonArgs;
 
+/// How progress is shown on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Not at all.
+    Nothing,
+    /// As a line that is drawn again and again.
+    Line,
+    /// As a few lines, where there is no terminal.
+    SparseLines,
+}
+
 /// Writes results to standard output, notes and errors to standard error.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
@@ -44,9 +55,13 @@ impl Output {
         }
     }
 
-    /// Whether progress may be shown.
-    pub fn progress(&self) -> bool {
-        !self.quiet && io::stderr().is_terminal()
+    /// How progress is shown.
+    pub fn progress(&self) -> Shown {
+        match (self.quiet, io::stderr().is_terminal()) {
+            (true, _) => Shown::Nothing,
+            (false, true) => Shown::Line,
+            (false, false) => Shown::SparseLines,
+        }
     }
 
     /// Prints a result. A closed pipe (`| head`) is not an error.

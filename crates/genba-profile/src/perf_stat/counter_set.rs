@@ -27,7 +27,17 @@ pub struct Reading {
 
 struct Slot {
     event: EventSpec,
-    counter: Result<OwnedFd, CounterState>,
+    /// One for each task that the counters were attached to.
+    counters: Result<Vec<OwnedFd>, CounterState>,
+}
+
+/// When counters begin to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begin {
+    /// At the `execve` of the process.
+    AtExec,
+    /// At once.
+    Now,
 }
 
 /// Counters attached to a process.
@@ -45,7 +55,12 @@ fn happens_in_kernel(event: &EventSpec) -> bool {
             || event.config == b::PERF_COUNT_SW_CPU_MIGRATIONS as u64)
 }
 
-fn open_one(event: &EventSpec, pid: i32, exclude_kernel: bool) -> io::Result<OwnedFd> {
+fn open_one(
+    event: &EventSpec,
+    task: i32,
+    begin: Begin,
+    exclude_kernel: bool,
+) -> io::Result<OwnedFd> {
     let mut attr = b::perf_event_attr {
         type_: event.kind,
         config: event.config,
@@ -53,36 +68,68 @@ fn open_one(event: &EventSpec, pid: i32, exclude_kernel: bool) -> io::Result<Own
         read_format: 3,
         ..Default::default()
     };
-    attr.set_disabled(1);
-    attr.set_enable_on_exec(1);
+    attr.set_disabled((begin == Begin::AtExec).into());
+    attr.set_enable_on_exec((begin == Begin::AtExec).into());
     attr.set_inherit(1);
     attr.set_exclude_user(event.exclude_user.into());
     attr.set_exclude_kernel(exclude_kernel.into());
     attr.set_exclude_hv(exclude_kernel.into());
-    syscalls::open(&mut attr, pid, -1)
+    syscalls::open(&mut attr, task, -1)
+}
+
+/// Opens an event for all tasks. One that has ended meanwhile is left out.
+fn open_all(
+    event: &EventSpec,
+    tasks: &[i32],
+    begin: Begin,
+    exclude_kernel: bool,
+) -> io::Result<Vec<OwnedFd>> {
+    let mut opened = Vec::with_capacity(tasks.len());
+    let mut gone = None;
+    for &task in tasks {
+        match open_one(event, task, begin, exclude_kernel) {
+            Ok(counter) => opened.push(counter),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => gone = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match gone {
+        Some(error) if opened.is_empty() => Err(error),
+        _ => Ok(opened),
+    }
 }
 
 /// Attaches counters to a process that waits before `execve`; they count from there on, over all
 /// threads and children. An event that cannot be counted is not an error: its reading says why.
 #[must_use]
 pub fn open(pid: i32, events: &[EventSpec]) -> CounterSet {
+    open_tasks(&[pid], Begin::AtExec, events)
+}
+
+/// Attaches counters to threads that run already, and to all that they start from now on.
+#[must_use]
+pub fn open_running(threads: &[i32], events: &[EventSpec]) -> CounterSet {
+    open_tasks(threads, Begin::Now, events)
+}
+
+fn open_tasks(tasks: &[i32], begin: Begin, events: &[EventSpec]) -> CounterSet {
     syscalls::raise_descriptor_limit();
     let mut kernel_refused = false;
     let mut all_refused = None;
     let mut slots = Vec::new();
     for event in events {
         let mut event = event.clone();
-        let mut result = open_one(&event, pid, event.exclude_kernel);
+        let mut result = open_all(&event, tasks, begin, event.exclude_kernel);
         let forbidden =
             |e: &io::Error| matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM));
         if result.as_ref().is_err_and(&forbidden) && !event.exclude_kernel && !event.exclude_user {
             kernel_refused = true;
             if !happens_in_kernel(&event) {
                 event.exclude_kernel = true;
-                result = open_one(&event, pid, true);
+                result = open_all(&event, tasks, begin, true);
             }
         }
-        let counter = result.map_err(|e| {
+        let counters = result.map_err(|e| {
             if forbidden(&e) || e.raw_os_error() == Some(libc::ENOSYS) {
                 if !happens_in_kernel(&event) {
                     all_refused.get_or_insert(e);
@@ -92,7 +139,7 @@ pub fn open(pid: i32, events: &[EventSpec]) -> CounterSet {
                 CounterState::NotSupported
             }
         });
-        slots.push(Slot { event, counter });
+        slots.push(Slot { event, counters });
     }
     let mut notes = Vec::new();
     if let Some(error) = all_refused {
@@ -119,15 +166,11 @@ fn read_slot(slot: &Slot) -> Reading {
         value: 0.0,
         running_share: 0.0,
     };
-    match &slot.counter {
+    match &slot.counters {
         Err(state) => reading.state = *state,
-        Ok(fd) => {
-            let mut raw = [0u64; 3];
-            // SAFETY: reads at most the 24 bytes that `raw` has.
-            let n = unsafe { libc::read(fd.as_raw_fd(), raw.as_mut_ptr().cast(), 24) };
-            if n == 24
-                && let Some((value, share)) = scaled(raw[0], raw[1], raw[2])
-            {
+        Ok(counters) => {
+            let raw: Vec<[u64; 3]> = counters.iter().filter_map(read_raw).collect();
+            if let Some((value, share)) = sum(&raw) {
                 reading.state = CounterState::Counted;
                 reading.value = value;
                 reading.running_share = share;
@@ -135,6 +178,28 @@ fn read_slot(slot: &Slot) -> Reading {
         }
     }
     reading
+}
+
+/// Count, time enabled and time running of a counter.
+fn read_raw(counter: &OwnedFd) -> Option<[u64; 3]> {
+    let mut raw = [0u64; 3];
+    // SAFETY: reads at most the 24 bytes that `raw` has.
+    let n = unsafe { libc::read(counter.as_raw_fd(), raw.as_mut_ptr().cast(), 24) };
+    (n == 24).then_some(raw)
+}
+
+/// The counts of several tasks together, each scaled to the whole time, and the share of that time that
+/// was counted; `None` if no counter ran.
+fn sum(raw: &[[u64; 3]]) -> Option<(f64, f64)> {
+    let ran = raw.iter().filter_map(|&[count, enabled, running]| {
+        let (value, share) = scaled(count, enabled, running)?;
+        Some((value, share * enabled as f64, enabled as f64))
+    });
+    let total = ran.fold(None, |total: Option<(f64, f64, f64)>, one| {
+        let all = total.unwrap_or_default();
+        Some((all.0 + one.0, all.1 + one.1, all.2 + one.2))
+    })?;
+    Some((total.0, (total.1 / total.2.max(1.0)).min(1.0)))
 }
 
 /// The count scaled to the whole run, and the share of the run that was counted; `None` if the
@@ -156,6 +221,14 @@ mod tests {
         assert_eq!(scaled(10, 100, 100), Some((10.0, 1.0)));
         assert_eq!(scaled(10, 100, 25), Some((40.0, 0.25)));
         assert_eq!(scaled(0, 100, 0), None);
+    }
+
+    #[test]
+    fn counts_of_threads_are_added_and_those_that_never_ran_left_out() {
+        let (value, share) = sum(&[[10, 100, 100], [10, 100, 50], [0, 100, 0]]).expect("two ran");
+        assert_eq!((value, share), (30.0, 0.75));
+        assert_eq!(sum(&[[0, 100, 0]]), None);
+        assert_eq!(sum(&[]), None);
     }
 
     #[test]

@@ -2,17 +2,20 @@
 //!
 //! [`open`] attaches counters to a process that waits before `execve`; [`CounterSet::read`]
 //! reads them after it has ended; [`summarise`] turns the readings of one or more runs into
-//! [`genba_model::Counter`]s with the derived ratios that perf prints.
+//! [`genba_model::Counter`]s with the derived ratios that perf prints. [`of_processes`] counts those
+//! of processes that run already.
 
 mod counted_run;
 mod counter_set;
 mod counter_summary;
 mod derived_ratios;
+mod running_processes;
 
 pub use counted_run::{CountedRun, once, stat_of};
 pub use counter_set::{CounterSet, Reading, open};
 pub use counter_summary::summarise;
 pub use derived_ratios::derived_ratio;
+pub use running_processes::of_processes;
 
 use crate::error::ProfileError;
 use crate::event::EventSpec;

@@ -64,6 +64,7 @@ pub fn investigation() -> Investigation {
             text: "the hypervisor took 3 % of the CPU time (steal)".into(),
             remedy: None,
         }],
+        attached: None,
         runs: RunSummary {
             runs: WALLS.iter().map(|&w| run(w)).collect(),
             metrics: vec![

@@ -16,6 +16,7 @@ use genba_run::Output as Stream;
 
 use genba_units::parse_duration;
 
+use crate::attach_args::AttachArgs;
 use crate::command_args::CommandArgs;
 use crate::compare::TRIALS;
 use crate::exit_code::{Exit, Failure, VerbResult};
@@ -25,6 +26,7 @@ use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::recording_args::RecordingArgs;
 use crate::unread_input;
+use crate::verbs::investigate::WATCHED_TIME;
 
 /// Arguments of `genba explain`.
 #[derive(Debug, ClapArgs)]
@@ -32,6 +34,7 @@ use crate::unread_input;
   genba explain -- ./prog args              measure, count, explain; writes a case
   genba explain -i latest                   explain the newest case
   genba explain -i perf.data --counts counts.json
+  genba explain -p 1234 --seconds 30        a process that runs already
   genba bench --proves latest:1 ./old ./new; genba explain --calibration")]
 pub struct Args {
     /// Explain a recording (of genba or perf) or a case (or `latest`) instead of a command.
@@ -63,6 +66,9 @@ pub struct Args {
     calibration: bool,
 
     #[command(flatten)]
+    attach: AttachArgs,
+
+    #[command(flatten)]
     json: JsonArgs,
 
     #[command(flatten)]
@@ -76,6 +82,11 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
     let explanation = match &args.recording {
         None => of_command(&args, output)?,
+        Some(_) if !args.attach.pid.is_empty() => {
+            return Err(Failure::usage(
+                "-i and -p exclude each other: give one of them",
+            ));
+        }
         Some(_) if !args.run.command.is_empty() => {
             return Err(Failure::usage(
                 "-i and a command exclude each other: give one of them",
@@ -127,11 +138,6 @@ const MAX_COUNT_TIME: Duration = Duration::from_secs(60);
 
 fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     args.json.check_output(args.run.output.as_deref())?;
-    unread_input::note(output);
-    let mut prepared = args.run.prepare(Stream::Null)?;
-    prepared.spec.stderr = Stream::Capture {
-        limit: super::MAX_ERROR_OUTPUT,
-    };
     let limit = args.count_limit;
     let options = Options {
         ignore_failure: args.ignore_failure,
@@ -144,15 +150,28 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
         )
     };
     let cancel = interrupt::token()?;
+    let store = Store::open_root();
     let mut progress = ProgressLine::new(output);
-    let outcome = genba_investigate::investigate(
-        &Store::open_root(),
-        &prepared.workload,
-        &prepared.spec,
-        &options,
-        &cancel,
-        &mut progress,
-    )?;
+    let outcome = if args.attach.instead_of(&args.run)? {
+        let time = args.attach.time(&args.run).unwrap_or(WATCHED_TIME);
+        let pids = &args.attach.pid;
+        genba_investigate::investigate_processes(
+            &store,
+            pids,
+            time,
+            &options,
+            &cancel,
+            &mut progress,
+        )?
+    } else {
+        unread_input::note(output);
+        let mut prepared = args.run.prepare(Stream::Null)?;
+        prepared.spec.stderr = Stream::Capture {
+            limit: super::MAX_ERROR_OUTPUT,
+        };
+        let (workload, spec) = (&prepared.workload, &prepared.spec);
+        genba_investigate::investigate(&store, workload, spec, &options, &cancel, &mut progress)?
+    };
     drop(progress);
     output.note(&format!("case {}", outcome.investigation.case));
     of_investigation(outcome.investigation)

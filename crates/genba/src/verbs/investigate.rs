@@ -12,6 +12,7 @@ use genba_run::Output as Stream;
 
 use genba_units::{parse_duration, parse_positive_number};
 
+use crate::attach_args::AttachArgs;
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
@@ -26,15 +27,23 @@ use crate::sampling_args::SamplingArgs;
   genba investigate -- ./prog args          measure, profile, explain; page under .genba/
   genba investigate --budget 10s 'gzip -c file | wc -c'
   genba investigate -g -- ./prog            call stacks by frame pointers
+  genba investigate -p 1234 --seconds 30    a server that runs already; a page of it, too
   genba investigate --count-cmd './prog 100' --count-scale 1000 -- ./prog 100000")]
 pub struct Args {
     /// Time for repeated runs; they stop sooner when the wall time is known to ±1 %.
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "30s", value_parser = parse_duration)]
     budget: Duration,
 
+    /// Time for everything; longer runs are measured and sampled in part [default: 5 times --budget].
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
+    limit: Option<Duration>,
+
     /// Measure a command although it exits with an error.
     #[arg(short, long)]
     ignore_failure: bool,
+
+    #[command(flatten)]
+    attach: AttachArgs,
 
     #[command(flatten)]
     sampling: SamplingArgs,
@@ -84,14 +93,13 @@ pub struct Args {
     run: CommandArgs,
 }
 
+/// Default of `--limit`, as a multiple of the time for repeated runs: each of the kinds of runs that follow
+/// takes about as much.
+const LIMIT_OF_BUDGETS: u32 = 5;
+
 /// Runs `genba investigate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     args.json.check_output(args.run.output.as_deref())?;
-    let mut prepared = args.run.prepare(Stream::Null)?;
-    prepared.spec.stderr = Stream::Capture {
-        limit: super::MAX_ERROR_OUTPUT,
-    };
-    prepared.workload.name.clone_from(&args.name);
     let mut source_prefixes = Vec::new();
     for prefix in &args.source_prefix {
         let Some((old, new)) = prefix.split_once('=') else {
@@ -109,6 +117,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         stacks: true,
         script: !args.no_script,
         answer_within: None,
+        limit: Some(args.limit.unwrap_or(args.budget * LIMIT_OF_BUDGETS)),
         annotations: genba_investigate::MAX_ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -116,14 +125,26 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let cancel = interrupt::token()?;
     let store = Store::open_root();
     let mut progress = ProgressLine::new(output);
-    let outcome = genba_investigate::investigate(
-        &store,
-        &prepared.workload,
-        &prepared.spec,
-        &options,
-        &cancel,
-        &mut progress,
-    )?;
+    let outcome = if args.attach.instead_of(&args.run)? {
+        let time = args.attach.time(&args.run).unwrap_or(WATCHED_TIME);
+        let pids = &args.attach.pid;
+        genba_investigate::investigate_processes(
+            &store,
+            pids,
+            time,
+            &options,
+            &cancel,
+            &mut progress,
+        )?
+    } else {
+        let mut prepared = args.run.prepare(Stream::Null)?;
+        prepared.spec.stderr = Stream::Capture {
+            limit: super::MAX_ERROR_OUTPUT,
+        };
+        prepared.workload.name.clone_from(&args.name);
+        let (workload, spec) = (&prepared.workload, &prepared.spec);
+        genba_investigate::investigate(&store, workload, spec, &options, &cancel, &mut progress)?
+    };
     drop(progress);
     if args.json.wanted() {
         output.json(&args.json, "investigation", outcome.investigation)?;
@@ -148,6 +169,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     ))?;
     Ok(Exit::Done)
 }
+
+/// Time for which running processes are watched without `--seconds`.
+pub(super) const WATCHED_TIME: Duration = Duration::from_secs(15);
 
 /// How executions are counted.
 fn executions(args: &Args) -> Result<Option<ExecutionCountOptions>, Failure> {

@@ -2,13 +2,15 @@
 
 use clap::Args as ClapArgs;
 use genba_investigate::event_counters::{self, CounterOptions};
-use genba_model::{Counter, CounterState, ExitKind};
-use genba_profile::perf_stat;
+use genba_model::{Counter, CounterState, ExitKind, Stat};
+use genba_profile::event::EventSpec;
+use genba_profile::{Attach, perf_stat};
 use genba_report::terminal;
-use genba_run::Launcher;
+use genba_run::{Cancel, Launcher};
 
+use crate::attach_args::AttachArgs;
 use crate::command_args::CommandArgs;
-use crate::exit_code::{Exit, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
@@ -20,7 +22,9 @@ use crate::unread_input;
 #[command(after_help = "Examples:
   genba stat -- gzip -k9 file               the events of perf stat -d
   genba stat -r 10 -- ./prog                means with intervals over ten runs
-  genba stat -e cycles:u,branch-misses -- ./prog")]
+  genba stat -e cycles:u,branch-misses -- ./prog
+  genba stat -p 1234                        a running process, until Ctrl-C or its end
+  genba stat -p 1234 -- sleep 3             for three seconds (or --seconds 3)")]
 pub struct Args {
     /// Events instead of the default list, separated by commas.
     #[arg(short, long, value_name = "EVENTS")]
@@ -40,6 +44,9 @@ pub struct Args {
     ignore_failure: bool,
 
     #[command(flatten)]
+    attach: AttachArgs,
+
+    #[command(flatten)]
     json: JsonArgs,
 
     #[command(flatten)]
@@ -53,12 +60,18 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     } else {
         unread_input::note(output);
     }
-    let prepared = args.run.prepare_shown(&args.json)?;
     let events = match &args.event {
-        Some(list) => perf_stat::parse_list(list)
-            .map_err(|error| crate::exit_code::Failure::usage(error.to_string()))?,
+        Some(list) => {
+            perf_stat::parse_list(list).map_err(|error| Failure::usage(error.to_string()))?
+        }
         None => perf_stat::detailed(),
     };
+    let cancel = interrupt::token()?;
+    if !args.attach.pid.is_empty() {
+        let stat = of_processes(&args, &events, &cancel)?;
+        return print(&args, stat, &cancel, output);
+    }
+    let prepared = args.run.prepare_shown(&args.json)?;
     // A single run that fails is shown with its counters, as perf does.
     let ignore_failure = args.ignore_failure || args.runs == 1;
     let options = CounterOptions {
@@ -66,7 +79,6 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         runs: args.runs,
         ignore_failure,
     };
-    let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
     let mut progress = ProgressLine::beside(&prepared.spec, output);
     let stat = event_counters::count(
@@ -78,6 +90,30 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         &mut progress,
     )?;
     drop(progress);
+    print(&args, stat, &cancel, output)
+}
+
+/// Counts the events of running processes.
+fn of_processes(args: &Args, events: &[EventSpec], cancel: &Cancel) -> Result<Stat, Failure> {
+    let mut launcher;
+    let prepared;
+    let command = if args.run.command.is_empty() {
+        None
+    } else {
+        prepared = args.run.prepare_shown(&args.json)?;
+        launcher = Launcher::new()?;
+        Some((&mut launcher, &prepared.spec))
+    };
+    let attach = Attach {
+        pids: &args.attach.pid,
+        timeout: args.attach.time(&args.run),
+        command,
+    };
+    Ok(perf_stat::of_processes(attach, events, cancel)?)
+}
+
+/// Prints the counters.
+fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResult {
     let exit = stat.exit;
     // The default list has events that many machines lack; those that the user names are the result.
     let nothing_counted = args.event.is_some() && none_is_possible(&stat.counters);
@@ -87,7 +123,8 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         output.result(&terminal::stat(&stat, output.screen()))?;
     }
     Ok(match exit {
-        _ if cancel.is_triggered() => Exit::Interrupted,
+        // Ctrl-C is the usual end of watching a process.
+        _ if cancel.is_triggered() && args.attach.pid.is_empty() => Exit::Interrupted,
         ExitKind::Code(0) if nothing_counted => {
             output.note("none of these events can be counted on this machine or by this user; events that always can: -e task-clock,page-faults");
             Exit::Unsupported
