@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use genba_model::Metric;
+use genba_model::{ExitKind, Metric};
 use genba_run::CommandSpec;
 
 use crate::{ExperimentError, MetricPlan};
@@ -40,6 +40,12 @@ pub struct Plan {
     pub vary_environment: bool,
     /// Whether commands with an exit code other than 0 are measured.
     pub ignore_failure: bool,
+    /// The exit codes that [`Plan::ignore_failure`] is about; all if empty.
+    pub ignored_codes: Vec<i32>,
+    /// Number of blocks before which no verdict ends the measurement.
+    pub min_runs: u32,
+    /// Number of blocks after which it ends without a verdict.
+    pub max_runs: Option<u32>,
     /// Whether variants whose standard output differs from the baseline are excluded.
     pub check_output: bool,
 }
@@ -62,6 +68,9 @@ impl Plan {
             seed: rand::random(),
             vary_environment: true,
             ignore_failure: false,
+            ignored_codes: Vec::new(),
+            min_runs: 0,
+            max_runs: None,
             check_output: false,
         }
     }
@@ -159,6 +168,16 @@ impl VariantPlan {
     }
 }
 
+impl Plan {
+    /// Whether a run that ended like this is measured although it failed.
+    #[must_use]
+    pub fn tolerates(&self, exit: ExitKind) -> bool {
+        let listed = |code: &i32| exit == ExitKind::Code(*code);
+        self.ignore_failure
+            && (self.ignored_codes.is_empty() || self.ignored_codes.iter().any(listed))
+    }
+}
+
 /// Largest number of variants of a plan.
 const MAX_VARIANTS: usize = 10_000;
 
@@ -253,4 +272,20 @@ impl Plan {
 
 pub(crate) fn is_built_in(name: &str) -> bool {
     Metric::ALL.iter().any(|metric| metric.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_exit_codes_only_are_tolerated() {
+        let mut plan = Plan::new(Vec::new());
+        let failed = ExitKind::Code(3);
+        assert!(!plan.tolerates(failed));
+        plan.ignore_failure = true;
+        assert!(plan.tolerates(failed));
+        plan.ignored_codes = vec![1, 2];
+        assert!(!plan.tolerates(failed) && plan.tolerates(ExitKind::Code(2)));
+    }
 }

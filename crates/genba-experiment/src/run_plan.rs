@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use genba_model::ExitKind;
-use genba_run::{Cancel, CommandSpec, ErrorKind, RunError};
+use genba_run::{Cancel, CommandSpec, ErrorKind, Finished, RunError};
 
 use crate::measurement::{End, Measurement};
 use crate::output_check::OutputCheck;
@@ -224,12 +224,16 @@ impl Driver<'_> {
         match self.plan.stop {
             Stop::Blocks(count) => (blocks >= count).then_some(End::Counted),
             _ if blocks == 0 => None,
+            _ if self.plan.max_runs.is_some_and(|most| blocks >= most) => Some(End::BudgetSpent),
             Stop::Time { seconds } => spends(seconds).then_some(End::BudgetSpent),
             Stop::Budget {
                 seconds,
                 min_blocks,
             } => match state {
-                State::Decided if spent >= MIN_MEASURING_SECONDS.min(seconds / 4.0) => {
+                State::Decided
+                    if spent >= MIN_MEASURING_SECONDS.min(seconds / 4.0)
+                        && blocks >= self.plan.min_runs =>
+                {
                     Some(End::Decided)
                 }
                 State::Unusable => Some(End::Unusable),
@@ -282,7 +286,7 @@ impl Driver<'_> {
             }
             Ok(run) => run,
         };
-        let failed = exclusion_reason::of_run(&run.finished, self.plan.ignore_failure);
+        let failed = failure(self.plan, &run.finished);
         if let Some(reason) = failed {
             let reason = self.repeat_failure(variant, reason)?;
             self.exclude(variant, reason);
@@ -323,7 +327,7 @@ impl Driver<'_> {
         let most = Duration::from_secs(REPEATED_FAILURE_SECONDS);
         spec.timeout = Some(spec.timeout.map_or(most, |limit| limit.min(most)));
         let again = match self.runner.command(&spec, self.cancel) {
-            Ok(finished) => exclusion_reason::of_run(&finished, self.plan.ignore_failure),
+            Ok(finished) => failure(self.plan, &finished),
             Err(RunError::Cancelled) => return Ok(reason),
             Err(error) => Some(refusal(error)?),
         };
@@ -437,6 +441,11 @@ impl Driver<'_> {
             left_seconds,
         });
     }
+}
+
+/// Why the variant of this run is excluded; `None` if the run is measured.
+fn failure(plan: &Plan, finished: &Finished) -> Option<String> {
+    exclusion_reason::of_run(finished, plan.tolerates(finished.record.exit))
 }
 
 /// The message of an error of the variant itself; an error of the launcher ends the measurement.

@@ -11,6 +11,27 @@ use genba_units::{parse_cpu_list, parse_duration, parse_share};
 
 use crate::exit_code::Failure;
 
+/// Exit codes that are ignored; all if empty.
+#[derive(Clone, Debug)]
+pub struct IgnoredCodes(Vec<i32>);
+
+/// hyperfine's word for all codes.
+const ALL_NON_ZERO: &str = "all-non-zero";
+
+fn ignored_codes(text: &str) -> Result<IgnoredCodes, String> {
+    if text == ALL_NON_ZERO {
+        return Ok(IgnoredCodes(Vec::new()));
+    }
+    let code = |word: &str| {
+        let code = word.trim().parse::<u8>().map(i32::from);
+        code.map_err(|_| format!("`{word}` is not an exit code (0 to 255) or `{ALL_NON_ZERO}`"))
+    };
+    text.split(',')
+        .map(code)
+        .collect::<Result<_, _>>()
+        .map(IgnoredCodes)
+}
+
 /// How commands run, which metrics are read, and the statistics.
 #[derive(Debug, ClapArgs)]
 pub struct MeasurementArgs {
@@ -43,9 +64,10 @@ pub struct MeasurementArgs {
     #[arg(short, long, value_name = "N")]
     pub warmup: Option<u32>,
 
-    /// Measure commands although they exit with an error.
-    #[arg(short, long)]
-    pub ignore_failure: bool,
+    /// Measure commands although they exit with an error: with any, or with one of these codes.
+    #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true,
+          default_missing_value = ALL_NON_ZERO, value_parser = ignored_codes)]
+    pub ignore_failure: Option<IgnoredCodes>,
 
     /// Shell that runs all commands given as one string [default: sh].
     #[arg(short = 'S', long, value_name = "SHELL")]
@@ -81,7 +103,10 @@ impl MeasurementArgs {
         plan.delta = self.delta.unwrap_or(plan.delta);
         plan.alpha = self.alpha.unwrap_or(plan.alpha);
         plan.seed = self.seed.unwrap_or(plan.seed);
-        plan.ignore_failure |= self.ignore_failure;
+        if let Some(IgnoredCodes(codes)) = &self.ignore_failure {
+            plan.ignore_failure = true;
+            plan.ignored_codes.clone_from(codes);
+        }
     }
 
     /// The CPUs of `--pin`; `None` if commands may run on all.

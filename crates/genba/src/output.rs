@@ -44,6 +44,15 @@ impl Output {
         }
     }
 
+    /// The same with colour everywhere or nowhere, and without progress and notes if `quiet`.
+    pub fn with(self, color: Option<bool>, quiet: bool) -> Self {
+        Self {
+            color_out: color.unwrap_or(self.color_out),
+            color_err: color.unwrap_or(self.color_err),
+            quiet: self.quiet || quiet,
+        }
+    }
+
     /// Width and colour that results are laid out for.
     pub fn screen(&self) -> Screen {
         // A pipe has no width: long names are shortened only far out.

@@ -241,7 +241,7 @@ fn parameters_are_combined_and_prepare_and_conclude_surround_every_run() {
             "echo s{a}{b} >>log",
             "-p",
             "echo p{a}{b} >>log",
-            "-c",
+            "-C",
             "echo c{a}{b} >>log",
             "--cleanup",
             "echo u{a}{b} >>log",

@@ -1,6 +1,6 @@
 //! Files for other programs.
 //!
-//! **Comparisons**: hyperfine's JSON, CSV and Markdown, so that scripts written for it keep working,
+//! **Comparisons**: hyperfine's JSON, CSV and tables, so that scripts written for it keep working,
 //! and a report for pull requests on GitHub. **Counts**: callgrind's and pprof's formats.
 //!
 //! The formats of comparisons are those of hyperfine 1.20 (`src/export/` there, and the scripts that it ships).
@@ -12,12 +12,13 @@ mod hyperfine;
 mod markdown;
 mod pprof;
 mod protobuf;
+mod summary_table;
 
 pub use callgrind::callgrind;
 pub use github::github_markdown;
 pub use hyperfine::{csv, hyperfine_json};
-pub use markdown::markdown;
 pub use pprof::pprof;
+pub use summary_table::{Markup, RowOrder, TableOptions, TimeUnit, summary_table};
 
 #[cfg(test)]
 mod counts_tests;

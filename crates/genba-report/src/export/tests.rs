@@ -4,6 +4,10 @@ use super::*;
 use crate::test_fixtures::comparison as fixture;
 use serde_json::Value;
 
+fn table(report: &genba_model::ComparisonReport) -> String {
+    summary_table(report, Markup::Markdown, TableOptions::default())
+}
+
 fn parsed(report: &genba_model::ComparisonReport) -> Vec<Value> {
     let all: Value = serde_json::from_str(&hyperfine_json(report)).unwrap();
     all["results"].as_array().unwrap().clone()
@@ -54,7 +58,7 @@ fn one_run_has_no_deviation_and_no_parameters() {
             .nth(2)
             == Some("0")
     );
-    assert!(markdown(&fixture::alone()).ends_with("| 1.00 |\n"));
+    assert!(table(&fixture::alone()).ends_with("| 1.00 |\n"));
 }
 
 #[test]
@@ -71,7 +75,7 @@ fn csv_has_a_column_for_every_parameter() {
 
 #[test]
 fn snapshots() {
-    insta::assert_snapshot!("markdown", markdown(&fixture::many()));
+    insta::assert_snapshot!("markdown", table(&fixture::many()));
     insta::assert_snapshot!("csv", csv(&fixture::faster()));
     insta::assert_snapshot!("github_passed", github_markdown(&fixture::faster(), 0.01));
     insta::assert_snapshot!("github_refused", github_markdown(&fixture::many(), 0.02));
@@ -95,7 +99,7 @@ fn gate_refuses_beyond_the_threshold() {
 #[test]
 fn hostile_names_stay_in_their_cell() {
     let all = fixture::hostile();
-    for text in [markdown(&all), github_markdown(&all, 0.01)] {
+    for text in [table(&all), github_markdown(&all, 0.01)] {
         // What is not a code span has no mark-up; a code span has no line end and no pipe.
         let outside: String = text
             .split('`')
@@ -105,7 +109,7 @@ fn hostile_names_stay_in_their_cell() {
         assert!(!text.contains('\x1b') && !text.contains('\u{202e}'));
         assert!(text.len() < 65_536, "{}", text.len());
     }
-    for line in markdown(&all).lines() {
+    for line in table(&all).lines() {
         let bars = line.replace("\\|", "").matches('|').count();
         assert_eq!(bars, 6, "{line}");
     }

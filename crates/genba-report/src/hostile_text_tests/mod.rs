@@ -304,7 +304,15 @@ fn comparison(all: &genba_model::ComparisonReport) -> Rendered {
             page::comparison_html(all),
         ),
         ("CSV", Medium::Csv, export::csv(all)),
-        ("Markdown", Medium::MarkdownTable, export::markdown(all)),
+        (
+            "Markdown",
+            Medium::MarkdownTable,
+            export::summary_table(
+                all,
+                export::Markup::Markdown,
+                export::TableOptions::default(),
+            ),
+        ),
         (
             "GitHub",
             Medium::MarkdownTable,

@@ -8,7 +8,8 @@ use clap::Args as ClapArgs;
 use genba_experiment::parameters::{Parameter, mentions, product, replace};
 use genba_experiment::{Plan, Stop, VariantPlan};
 use genba_profile::event::EventSpec;
-use genba_run::{CommandSpec, Output, Stdin};
+use genba_report::export::{RowOrder, TableOptions, TimeUnit};
+use genba_run::{CommandSpec, Output as Stream, Stdin};
 use genba_runtime::shim::{PER_REQUEST, Shims};
 
 use super::named_commands::NamedCommands;
@@ -18,6 +19,7 @@ use genba_units::parse_duration;
 use crate::exit_code::Failure;
 use crate::json_args::JsonArgs;
 use crate::measurement_args::MeasurementArgs;
+use crate::output::Output;
 
 /// The commands to compare, and how.
 #[derive(Debug, ClapArgs)]
@@ -45,12 +47,30 @@ pub struct CompareArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub runs: Option<u32>,
 
+    /// Fewest runs of each command before a verdict ends the comparison.
+    #[arg(short, long, value_name = "N", conflicts_with = "runs",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub min_runs: Option<u32>,
+
+    /// Most runs of each command, with or without a verdict.
+    #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_runs: Option<u32>,
+
+    /// Command that the others are compared with: the baseline, before the commands.
+    #[arg(long, value_name = "COMMAND")]
+    pub reference: Option<String>,
+
+    /// Name of the command of --reference.
+    #[arg(long, value_name = "NAME", requires = "reference")]
+    pub reference_name: Option<String>,
+
     /// Command before each run; once for all commands, or once for each in order.
     #[arg(short, long, value_name = "COMMAND")]
     pub prepare: Vec<String>,
 
     /// Command after each run; once for all, or once for each.
-    #[arg(short, long, value_name = "COMMAND")]
+    #[arg(short = 'C', long, value_name = "COMMAND")]
     pub conclude: Vec<String>,
 
     /// Command once before the first run; once for all, or once for each.
@@ -58,7 +78,7 @@ pub struct CompareArgs {
     pub setup: Vec<String>,
 
     /// Command once after the last run; once for all, or once for each.
-    #[arg(short = 'C', long, value_name = "COMMAND")]
+    #[arg(short = 'c', long, value_name = "COMMAND")]
     pub cleanup: Vec<String>,
 
     /// Standard input: `null` or a file; once for all commands, or once for each.
@@ -68,6 +88,10 @@ pub struct CompareArgs {
     /// Standard output: `null`, `pipe`, `inherit` or a file.
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub output: String,
+
+    /// Show the output of the commands: the same as --output inherit.
+    #[arg(long, conflicts_with = "output")]
+    pub show_output: bool,
 
     /// Working directory; once for all commands, or once for each.
     #[arg(long, value_name = "DIR")]
@@ -135,15 +159,122 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
 
+    /// Write an AsciiDoc table to this file.
+    #[arg(long, value_name = "FILE")]
+    pub export_asciidoc: Option<PathBuf>,
+
+    /// Write a table for Emacs' Org mode to this file.
+    #[arg(long, value_name = "FILE")]
+    pub export_orgmode: Option<PathBuf>,
+
+    /// Order of the rows of exported tables [default: command; the terminal's table has ranks].
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub sort: Option<SortArg>,
+
+    /// Unit of times in exported tables [default: that of the first mean].
+    #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
+    pub time_unit: Option<TimeUnitArg>,
+
+    /// hyperfine's style of output: `none` is --quiet and no report, `basic` and `nocolor` are --color
+    /// never, `full` and `color` --color always.
+    #[arg(long, value_enum, value_name = "STYLE")]
+    pub style: Option<StyleArg>,
+
     #[command(flatten)]
     pub json: JsonArgs,
 }
 
+/// Order of the rows of exported tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SortArg {
+    /// As `command`.
+    Auto,
+    /// As on the command line.
+    Command,
+    /// The smallest mean first.
+    MeanTime,
+}
+
+/// Unit of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TimeUnitArg {
+    /// Microseconds.
+    Microsecond,
+    /// Milliseconds.
+    Millisecond,
+    /// Seconds.
+    Second,
+}
+
+/// hyperfine's styles of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StyleArg {
+    /// Colour on a terminal.
+    Auto,
+    /// No colour.
+    Basic,
+    /// Colour.
+    Full,
+    /// No colour.
+    Nocolor,
+    /// Colour.
+    Color,
+    /// No output.
+    None,
+}
+
 impl CompareArgs {
+    /// Unit and order of exported tables.
+    pub fn table_options(&self) -> TableOptions {
+        TableOptions {
+            unit: self.time_unit.map(|unit| match unit {
+                TimeUnitArg::Microsecond => TimeUnit::Microsecond,
+                TimeUnitArg::Millisecond => TimeUnit::Millisecond,
+                TimeUnitArg::Second => TimeUnit::Second,
+            }),
+            order: match self.sort {
+                Some(SortArg::MeanTime) => RowOrder::MeanTime,
+                Some(SortArg::Auto | SortArg::Command) | None => RowOrder::Command,
+            },
+        }
+    }
+
+    /// The output in hyperfine's style.
+    pub fn styled(&self, output: &Output) -> Output {
+        let color = match self.style {
+            Some(StyleArg::Full | StyleArg::Color) => Some(true),
+            Some(StyleArg::Basic | StyleArg::Nocolor) => Some(false),
+            Some(StyleArg::Auto | StyleArg::None) | None => None,
+        };
+        output.with(color, self.is_silent())
+    }
+
+    /// Whether nothing is printed but errors.
+    pub fn is_silent(&self) -> bool {
+        self.style == Some(StyleArg::None)
+    }
+
+    /// The commands with their names, that of --reference first.
+    fn commands(&self) -> Vec<(Option<&str>, &str)> {
+        let reference =
+            (self.reference.as_deref()).map(|command| (self.reference_name.as_deref(), command));
+        let others = (self.commands.commands.iter())
+            .map(|(name, command)| (name.as_deref(), command.as_str()));
+        reference.into_iter().chain(others).collect()
+    }
+
+    /// Where standard output goes.
+    fn output(&self) -> &str {
+        match self.show_output {
+            true => "inherit",
+            false => &self.output,
+        }
+    }
+
     /// The plan for the commands; the shims, if any, must live as long as it.
     pub fn plan(&self, shims: Option<&Shims>) -> Result<Plan, Failure> {
-        self.json.check_output(Some(&self.output))?;
-        if self.commands.commands.is_empty() {
+        self.json.check_output(Some(self.output()))?;
+        if self.commands().is_empty() {
             return Err(Failure::usage(
                 "no command to measure: write genba bench 'COMMAND' 'OTHER COMMAND'",
             ));
@@ -192,6 +323,11 @@ impl CompareArgs {
         if let Some(runs) = self.runs {
             plan.stop = Stop::Blocks(runs);
         }
+        plan.min_runs = self.min_runs.unwrap_or(plan.min_runs);
+        plan.max_runs = self.max_runs.or(plan.max_runs);
+        if let (Stop::Budget { min_blocks, .. }, Some(least)) = (&mut plan.stop, self.min_runs) {
+            *min_blocks = least;
+        }
         plan.check_output |= self.check_output;
         let cpus = self.measurement.cpus()?;
         for variant in &mut plan.variants {
@@ -230,11 +366,12 @@ impl CompareArgs {
 
     fn variants(&self, shims: Option<&Shims>) -> Result<Vec<VariantPlan>, Failure> {
         let parameters = self.parameters()?;
-        let count = self.commands.commands.len();
+        let commands = self.commands();
+        let count = commands.len();
         let mut variants: Vec<VariantPlan> = Vec::new();
         let mut used = BTreeSet::new();
-        for index in 0..count {
-            let texts = self.texts(index, count)?;
+        for (index, &command) in commands.iter().enumerate() {
+            let texts = self.texts(command, index, count)?;
             let own: Vec<Parameter> = (parameters.iter())
                 .filter(|one| texts.all().any(|text| mentions(text, &one.name)))
                 .cloned()
@@ -255,10 +392,14 @@ impl CompareArgs {
     }
 
     /// The texts of one command, before parameters are replaced.
-    fn texts(&self, index: usize, count: usize) -> Result<CommandTexts<'_>, Failure> {
-        let (name, command) = &self.commands.commands[index];
+    fn texts<'a>(
+        &'a self,
+        (name, command): (Option<&'a str>, &'a str),
+        index: usize,
+        count: usize,
+    ) -> Result<CommandTexts<'a>, Failure> {
         Ok(CommandTexts {
-            name: name.as_deref(),
+            name,
             command,
             setup: value_for("--setup", &self.setup, index, count)?,
             prepare: value_for("--prepare", &self.prepare, index, count)?,
@@ -304,14 +445,14 @@ impl CompareArgs {
             None | Some("null") => Stdin::Null,
             Some(path) => Stdin::File(genba_run::bytes_of(path).into()),
         };
-        spec.stdout = match self.output.as_str() {
-            "null" => Output::Null,
-            "pipe" => Output::Count,
-            "inherit" => Output::Inherit,
-            path => Output::File(genba_run::bytes_of(path).into()),
+        spec.stdout = match self.output() {
+            "null" => Stream::Null,
+            "pipe" => Stream::Count,
+            "inherit" => Stream::Inherit,
+            path => Stream::File(genba_run::bytes_of(path).into()),
         };
-        if self.output == "inherit" {
-            spec.stderr = Output::Inherit;
+        if self.output() == "inherit" {
+            spec.stderr = Stream::Inherit;
         }
         let command = fill(texts.command);
         let name = texts.name.map_or_else(|| command.clone(), fill);

@@ -6,7 +6,7 @@ use std::path::Path;
 use genba_case::Store;
 use genba_experiment::{Plan, check_same_host, compare_with_case, merge};
 use genba_model::{ComparisonReport, Workload};
-use genba_report::export;
+use genba_report::export::{self, Markup};
 use genba_run::Cancel;
 
 use super::compare_args::CompareArgs;
@@ -232,8 +232,16 @@ fn write_exports(args: &CompareArgs, whole: &ComparisonReport) -> Result<(), Fai
     if let Some(path) = &args.export_csv {
         write(path, &export::csv(whole))?;
     }
-    if let Some(path) = &args.export_markdown {
-        write(path, &export::markdown(whole))?;
+    let tables = [
+        (&args.export_markdown, Markup::Markdown),
+        (&args.export_asciidoc, Markup::AsciiDoc),
+        (&args.export_orgmode, Markup::Org),
+    ];
+    for (path, markup) in tables {
+        if let Some(path) = path {
+            let table = export::summary_table(whole, markup, args.table_options());
+            write(path, &table)?;
+        }
     }
     Ok(())
 }

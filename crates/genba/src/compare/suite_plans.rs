@@ -14,7 +14,7 @@ use crate::progress_line::ProgressLine;
 /// The path of the suite, if the only argument is one.
 pub fn file(args: &CompareArgs) -> Option<&Path> {
     match args.commands.commands.as_slice() {
-        [(None, word)] => {
+        [(None, word)] if args.reference.is_none() => {
             let path = Path::new(word);
             (FileKind::of(path).is_some() && path.is_file()).then_some(path)
         }

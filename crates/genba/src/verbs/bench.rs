@@ -16,6 +16,7 @@ use crate::output::Output;
   genba bench -N -r 30 true                          one command, 30 runs, no shell
   genba bench --metric rate --metric-regex 'rate:op/s=(\\d+) op/s' './server-a' './server-b'
   genba bench --budget 2min suite.toml               a suite; also benchmark_driver's YAML
+  genba bench --reference ./old ./new ./newer        hyperfine's flags: docs/bench.md has them all
 
 Runs are interleaved in random order and compared in pairs by a sequential test.
 Every {NAME} of -L and -P is replaced in commands, names, --prepare and other steps, --env, --input
@@ -33,6 +34,7 @@ pub struct Args {
 /// Runs `genba bench`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let check = args.proves.as_deref().map(FindingCheck::find).transpose()?;
+    let output = &args.compare.styled(output);
     let mut done = compare::run(&args.compare, output)?;
     if let Some(check) = check {
         done.notes.push(check.store(&done.whole)?);
@@ -45,7 +47,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.json(&args.compare.json, "comparison", done.whole)?;
         return Ok(exit);
     }
-    output.result(&text(&done, output))?;
+    if !args.compare.is_silent() {
+        output.result(&text(&done, output))?;
+    }
     Ok(done.exit)
 }
 
