@@ -53,10 +53,18 @@ pub enum ReadError {
 pub enum ProfileError {
     /// An event name is not known.
     #[error(
-        "unknown event `{0}`; known events, each with modifiers :u :k :p :pp :P: {known}",
+        "unknown event `{0}`; known events, each with modifiers :u :k :p :pp :P: {known}, raw ones (r01c2), PMU/TERMS/, SYSTEM:TRACEPOINT",
         known = crate::event::known_names()
     )]
     UnknownEvent(String),
+    /// The kernel's files do not describe the event.
+    #[error("this machine has no event `{event}`: {why}")]
+    EventNotHere {
+        /// The event.
+        event: String,
+        /// What is missing.
+        why: String,
+    },
     /// The kernel refuses perf_event_open to this user.
     #[error("{0}")]
     Forbidden(crate::permission::Refusal),

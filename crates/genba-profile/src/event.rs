@@ -1,18 +1,24 @@
-//! Events by perf's names: `cycles`, `cpu-clock:u`, `instructions:pp`.
+//! Events by perf's names: `cycles`, `cpu-clock:u`, `instructions:pp`; raw ones (`r01c2`), those of a PMU in
+//! sysfs (`cpu/event=0xc2/u`), tracepoints (`sched:sched_switch`).
+
+use std::borrow::Cow;
 
 use perf_event_open_sys::bindings as b;
 
 use crate::error::ProfileError;
+use crate::pmu_event::{self, Encoding};
 
 /// An event and where it may count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSpec {
     /// perf's name without modifiers.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// `PERF_TYPE_*`.
     pub kind: u32,
     /// `perf_event_attr.config`: the event within its type.
     pub config: u64,
+    /// `config1` and `config2`.
+    pub more_config: [u64; 2],
     /// `:k` without `:u`.
     pub exclude_user: bool,
     /// `:u` without `:k`.
@@ -125,15 +131,55 @@ impl EventSpec {
     /// `:P`: the highest precision that the machine supports.
     pub const HIGHEST: u8 = 255;
 
-    /// Parses `NAME[:MODIFIERS]` with the modifiers `u`, `k`, `p` (up to three), `P` and `H`
-    /// (ignored).
+    /// Parses `NAME[:MODIFIERS]`, `rHEX[:MODIFIERS]`, `PMU/TERMS/[MODIFIERS]` and `SYSTEM:TRACEPOINT` with the
+    /// modifiers `u`, `k`, `p` (up to three), `P` and `H` (ignored).
     ///
     /// # Errors
-    /// [`ProfileError::UnknownEvent`] for anything else.
+    /// [`ProfileError::UnknownEvent`] for anything else, [`ProfileError::EventNotHere`] where the kernel's files
+    /// do not have the PMU, the term or the tracepoint.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let unknown = || ProfileError::UnknownEvent(text.to_owned());
+        let not_here = |why: String| ProfileError::EventNotHere {
+            event: text.to_owned(),
+            why,
+        };
+        if let Some((pmu, rest)) = text.split_once('/') {
+            let (terms, modifiers) = rest.rsplit_once('/').ok_or_else(unknown)?;
+            let modifiers = modifiers.strip_prefix(':').unwrap_or(modifiers);
+            let encoding = pmu_event::of_pmu(pmu, terms).map_err(not_here)?;
+            let name = format!("{pmu}/{terms}/").into();
+            return Self::with(name, encoding, modifiers).ok_or_else(unknown);
+        }
         let (name, modifiers) = text.split_once(':').unwrap_or((text, ""));
-        let known = KNOWN.iter().find(|k| k.name == name).ok_or_else(unknown)?;
+        if let Some(known) = KNOWN.iter().find(|k| k.name == name) {
+            let encoding = Encoding {
+                kind: known.kind,
+                config: known.config,
+                more: [0; 2],
+            };
+            let name = name_of(known.kind, known.config).unwrap_or(known.name);
+            return Self::with(name.into(), encoding, modifiers).ok_or_else(unknown);
+        }
+        if let Some(config) = raw_config(name) {
+            let encoding = Encoding {
+                kind: b::PERF_TYPE_RAW,
+                config,
+                more: [0; 2],
+            };
+            return Self::with(name.to_owned().into(), encoding, modifiers).ok_or_else(unknown);
+        }
+        // A word before a colon that is not an event is the system of a tracepoint.
+        let (tracepoint, modifiers) = modifiers.split_once(':').unwrap_or((modifiers, ""));
+        if name.is_empty() || tracepoint.is_empty() {
+            return Err(unknown());
+        }
+        let encoding = pmu_event::of_tracepoint(name, tracepoint).map_err(not_here)?;
+        let name = format!("{name}:{tracepoint}").into();
+        Self::with(name, encoding, modifiers).ok_or_else(unknown)
+    }
+
+    /// An event with modifiers; `None` where these are not known.
+    fn with(name: Cow<'static, str>, encoding: Encoding, modifiers: &str) -> Option<Self> {
         let (mut user, mut kernel, mut precise) = (false, false, 0u8);
         for m in modifiers.chars() {
             match m {
@@ -142,13 +188,14 @@ impl EventSpec {
                 'p' if precise < 3 => precise += 1,
                 'P' => precise = Self::HIGHEST,
                 'H' => {}
-                _ => return Err(unknown()),
+                _ => return None,
             }
         }
-        Ok(Self {
-            name: name_of(known.kind, known.config).unwrap_or(known.name),
-            kind: known.kind,
-            config: known.config,
+        Some(Self {
+            name,
+            kind: encoding.kind,
+            config: encoding.config,
+            more_config: encoding.more,
             exclude_user: kernel && !user,
             exclude_kernel: user && !kernel,
             precise,
@@ -158,7 +205,7 @@ impl EventSpec {
     /// Whether a hardware counter counts the event.
     #[must_use]
     pub fn hardware(&self) -> bool {
-        self.kind != SW
+        is_hardware(self.kind)
     }
 
     /// Whether its value is a time in nanoseconds.
@@ -182,11 +229,31 @@ impl EventSpec {
             n => modifiers.extend(std::iter::repeat_n('p', usize::from(n))),
         }
         if modifiers.is_empty() {
-            self.name.to_owned()
+            self.name.clone().into_owned()
+        } else if self.name.ends_with('/') {
+            format!("{}{modifiers}", self.name)
         } else {
             format!("{}:{modifiers}", self.name)
         }
     }
+}
+
+/// The code of a raw event: `r` and hexadecimal digits.
+fn raw_config(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix('r')?;
+    let hexadecimal = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hexadecimal.then(|| u64::from_str_radix(digits, 16).ok())?
+}
+
+/// Splits a list of events at the commas outside of `PMU/…/`.
+pub(crate) fn split_list(text: &str) -> Vec<&str> {
+    let mut inside = false;
+    text.split(|c| {
+        inside ^= c == '/';
+        c == ',' && !inside
+    })
+    .map(str::trim)
+    .collect()
 }
 
 /// Whether this event is `cpu-clock` or `task-clock`.
@@ -219,7 +286,27 @@ mod tests {
             EventSpec::parse("cycles:P").unwrap().precise,
             EventSpec::HIGHEST
         );
-        for bad in ["", ":", "cycles:z", "cycles:pppp", "no-such"] {
+        let raw = EventSpec::parse("r01c2:up").unwrap();
+        assert_eq!((raw.kind, raw.config), (b::PERF_TYPE_RAW, 0x1c2));
+        assert!(raw.exclude_kernel && raw.hardware());
+        assert_eq!(raw.full_name(), "r01c2:up");
+        let list = split_list("cycles:u, cpu/event=0xc2,umask=1/u,r1");
+        assert_eq!(list, ["cycles:u", "cpu/event=0xc2,umask=1/u", "r1"]);
+        for (gone, about) in [("nopmu/event=1/", "no PMU"), ("nosys:none", "tracing")] {
+            let error = EventSpec::parse(gone).unwrap_err().to_string();
+            assert!(error.contains(about), "{error}");
+        }
+        for bad in [
+            "r",
+            "r12345678901234567",
+            "rxyz",
+            "cpu/event=1",
+            "",
+            ":",
+            "cycles:z",
+            "cycles:pppp",
+            "no-such",
+        ] {
             assert!(EventSpec::parse(bad).is_err(), "{bad}");
         }
     }

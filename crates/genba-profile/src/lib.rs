@@ -17,6 +17,7 @@ pub mod jit;
 pub mod perf_stat;
 mod perfdata;
 pub mod permission;
+mod pmu_event;
 mod process_memory;
 pub mod ptrace_sampler;
 pub mod reader;

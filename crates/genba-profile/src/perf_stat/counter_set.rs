@@ -68,6 +68,8 @@ fn open_one(
         read_format: 3,
         ..Default::default()
     };
+    attr.__bindgen_anon_3.config1 = event.more_config[0];
+    attr.__bindgen_anon_4.config2 = event.more_config[1];
     attr.set_disabled((begin == Begin::AtExec).into());
     attr.set_enable_on_exec((begin == Begin::AtExec).into());
     attr.set_inherit(1);

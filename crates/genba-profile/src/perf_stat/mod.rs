@@ -18,7 +18,7 @@ pub use derived_ratios::derived_ratio;
 pub use running_processes::of_processes;
 
 use crate::error::ProfileError;
-use crate::event::EventSpec;
+use crate::event::{self, EventSpec};
 
 /// The events of `perf stat -d`, in its order.
 pub const DETAILED: [&str; 14] = [
@@ -52,7 +52,7 @@ pub fn detailed() -> Vec<EventSpec> {
 /// # Errors
 /// When a name is not known.
 pub fn parse_list(text: &str) -> Result<Vec<EventSpec>, ProfileError> {
-    text.split(',')
-        .map(|name| EventSpec::parse(name.trim()))
+    (event::split_list(text).into_iter())
+        .map(EventSpec::parse)
         .collect()
 }

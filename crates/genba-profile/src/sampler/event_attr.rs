@@ -41,6 +41,8 @@ pub fn build(plan: &AttrPlan) -> perf_event_attr {
         config: plan.event.config,
         ..Default::default()
     };
+    attr.__bindgen_anon_3.config1 = plan.event.more_config[0];
+    attr.__bindgen_anon_4.config2 = plan.event.more_config[1];
     plan.rate.set(&mut attr);
     attr.sample_type = sample::IP | sample::TID | sample::TIME | sample::CPU | sample::PERIOD;
     match plan.call_graph {

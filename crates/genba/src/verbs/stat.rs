@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use genba_investigate::event_counters::{self, CounterOptions};
 use genba_model::{Counter, CounterState, ExitKind, Stat};
 use genba_profile::event::EventSpec;
-use genba_profile::{Attach, perf_stat};
+use genba_profile::{Attach, ProfileError, perf_stat};
 use genba_report::terminal;
 use genba_run::{Cancel, Launcher};
 
@@ -23,6 +23,7 @@ use crate::unread_input;
   genba stat -- gzip -k9 file               the events of perf stat -d
   genba stat -r 10 -- ./prog                means with intervals over ten runs
   genba stat -e cycles:u,branch-misses -- ./prog
+  genba stat -e r01c2,cpu/event=0xc0/u -- ./prog    raw events and those of a PMU in sysfs
   genba stat -p 1234                        a running process, until Ctrl-C or its end
   genba stat -p 1234 -- sleep 3             for three seconds (or --seconds 3)")]
 pub struct Args {
@@ -61,9 +62,10 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         unread_input::note(output);
     }
     let events = match &args.event {
-        Some(list) => {
-            perf_stat::parse_list(list).map_err(|error| Failure::usage(error.to_string()))?
-        }
+        Some(list) => perf_stat::parse_list(list).map_err(|error| match error {
+            ProfileError::EventNotHere { .. } => error.into(),
+            other => Failure::usage(other.to_string()),
+        })?,
         None => perf_stat::detailed(),
     };
     let cancel = interrupt::token()?;
