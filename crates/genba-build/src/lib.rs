@@ -15,6 +15,7 @@
 
 mod build_directory;
 mod build_presets;
+mod build_products;
 mod build_recipe;
 mod commit_list;
 mod compiler_wrappers;

@@ -123,7 +123,7 @@ fn unusable_note(
     let what = if value.is_nan() {
         "has no value".to_owned()
     } else {
-        format!("is {value}")
+        format!("is {}", short(value))
     };
     let why = if value == 0.0 {
         " (too small for the kernel's clock or counter?)"
@@ -147,6 +147,16 @@ fn unusable_note(
         "metric {metric} of {name} {what} in run {}{why}: {consequence}",
         run + 1
     )
+}
+
+/// A value of unknown unit with four digits: `-1.233e-10`, `0.25`, `1800`.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || (1e-3..1e6).contains(&size) {
+        let text = format!("{value:.4}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    format!("{value:.3e}")
 }
 
 fn few_pairs_note(plan: &Plan, variant: usize, effect: &Effect, level: f64) -> String {
@@ -231,4 +241,15 @@ pub(crate) fn ranks(plan: &Plan, measurement: &Measurement) -> Vec<Vec<String>> 
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_in_notes_have_few_digits() {
+        let shown = [-0.000_000_000_123_312_666_7, 0.0, 0.25, 1800.0, -3e9].map(short);
+        assert_eq!(shown, ["-1.233e-10", "0", "0.25", "1800", "-3.000e9"]);
+    }
 }

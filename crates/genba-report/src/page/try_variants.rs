@@ -30,20 +30,20 @@ pub fn trial_html(report: &TrialReport) -> String {
         if let Some(build) = &keep.build {
             let _ = writeln!(
                 out,
-                "<tr><th>build</th><td>{}</td></tr>",
+                "<tr><th class=\"l\">build</th><td class=\"l name\">{}</td></tr>",
                 escape_fit(build, 2_000)
             );
         }
         if let Some(rebuild) = &keep.rebuild {
             let _ = writeln!(
                 out,
-                "<tr><th>rebuild</th><td><code>{}</code></td></tr>",
+                "<tr><th class=\"l\">rebuild</th><td class=\"l name\"><code>{}</code></td></tr>",
                 escape_fit(rebuild, 2_000)
             );
         }
         let _ = writeln!(
             out,
-            "<tr><th>run</th><td><code>{}</code></td></tr></tbody></table>",
+            "<tr><th class=\"l\">run</th><td class=\"l name\"><code>{}</code></td></tr></tbody></table>",
             escape_fit(&keep.command, 2_000)
         );
         document::note_list(&mut out, keep.cautions.clone());
@@ -83,23 +83,26 @@ fn class(outcome: TriedOutcome) -> &'static str {
 fn variants(out: &mut String, report: &TrialReport) {
     let _ = writeln!(
         out,
-        "<section><h2>Variants</h2><table><thead><tr><th>variant</th><th>{}</th><th>pairs</th>\
-         <th>build</th><th>change</th></tr></thead><tbody>",
+        "<section><h2>Variants</h2><div class=\"scroll\"><table class=\"wide\"><thead><tr><th class=\"l\">variant</th>\
+         <th class=\"l\">{}</th><th>pairs</th><th>build</th><th class=\"l\">change</th></tr></thead><tbody>",
         escape(&metrics::label(&report.metric))
     );
+    let mut known = std::collections::HashSet::new();
     for tried in report.tried.iter().take(MAX_VARIANTS) {
         let pairs = if tried.pairs > 0 {
             tried.pairs.to_string()
         } else {
             String::new()
         };
-        let reason = (tried.reason.as_deref()).map_or(String::new(), |reason| {
-            format!("<pre>{}</pre>", escape_fit(reason, 4_000))
+        // The same reason is shown once.
+        let reason = (tried.reason.as_deref()).filter(|reason| known.insert(*reason));
+        let reason = reason.map_or(String::new(), |reason| {
+            format!("<div class=\"reason\">{}</div>", escape_fit(reason, 4_000))
         });
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td class=\"{}\">{}</td><td class=\"n\">{pairs}</td>\
-             <td class=\"n\">{}</td><td>{}{reason}</td></tr>",
+            "<tr><td class=\"l\">{}</td><td class=\"l {}\">{}</td><td class=\"n\">{pairs}</td>\
+             <td class=\"n\">{}</td><td class=\"l name\">{}{reason}</td></tr>",
             escape_fit(&tried.name, 200),
             class(tried.outcome),
             escape(&wording::outcome(tried, report.delta)),
@@ -107,5 +110,5 @@ fn variants(out: &mut String, report: &TrialReport) {
             escape_fit(&tried.change, 600),
         );
     }
-    out.push_str("</tbody></table></section>\n");
+    out.push_str("</tbody></table></div></section>\n");
 }

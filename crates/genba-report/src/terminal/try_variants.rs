@@ -118,16 +118,22 @@ fn remark(tried: &Tried) -> String {
     }
 }
 
+/// Adds why variants failed, each reason once with all of them.
 fn failures(out: &mut String, report: &TrialReport, screen: Screen) {
-    for tried in report
-        .tried
-        .iter()
-        .filter(|one| one.outcome == TriedOutcome::Failed)
-    {
-        let Some(reason) = &tried.reason else {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let failed = (report.tried.iter()).filter(|one| one.outcome == TriedOutcome::Failed);
+    for tried in failed {
+        let Some(reason) = tried.reason.as_deref() else {
             continue;
         };
-        let name = safe_text::fit(&safe_text::sanitise(&tried.name), 40);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(&tried.name),
+            None => reasons.push((reason, vec![&tried.name])),
+        }
+    }
+    for (reason, names) in reasons {
+        let room = if names.len() > 1 { 100 } else { 40 };
+        let name = safe_text::fit(&safe_text::sanitise(&names.join(", ")), room);
         let mut lines = reason.lines();
         let first = safe_text::sanitise(lines.next().unwrap_or_default());
         out.push_str(&format!(

@@ -20,7 +20,7 @@ use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
 /// Arguments of `genba try`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba try --auto -- ./prog args                  allocators, tunables, huge pages, … that apply
+  genba try -- ./prog args                         allocators, tunables, huge pages, … that apply
   genba try --auto --build 'make -C src' --clean 'make -C src clean' -- ./src/lua bench.lua
   genba try --with LTO,-O3 --build make -- ./prog  these builds only
   genba try --with jemalloc,mimalloc -- ./prog     these allocators only
@@ -36,7 +36,7 @@ and absolute paths for files outside. {tree} is replaced by the directory of the
 into the source tree are redirected to the copy. Flags are added by compiler wrappers in PATH.")]
 pub struct Args {
     /// Try all presets that apply, those for the causes found by `explain` first; drop those that
-    /// cannot win, and combine those that gain.
+    /// cannot win, and combine those that gain. The default where nothing else is named.
     #[arg(long)]
     auto: bool,
 
@@ -115,18 +115,13 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
     let (given, known) = args.workload()?;
     let mut changes = args.changes(&cpus)?;
-    if changes.is_empty() && !args.auto {
-        return Err(Failure::usage(
-            "nothing to try: give --auto for all presets that apply, or --with, --variant, --patch, \
-             --git-ref or --flags; `genba try --list` lists the presets",
-        ));
-    }
+    let auto = args.auto || changes.is_empty();
     for change in &mut changes {
         change.priority = change.priority.max(60);
     }
     let options = TryOptions {
-        auto: args.auto,
-        budget: args.budget(changes.len()),
+        auto,
+        budget: args.budget(auto, changes.len()),
         layouts: args.layouts,
         causes: known,
         cpus,
@@ -248,11 +243,11 @@ impl Args {
         Ok((self.command.clone(), None))
     }
 
-    fn budget(&self, variants: usize) -> f64 {
+    fn budget(&self, auto: bool, variants: usize) -> f64 {
         if let Some(budget) = self.experiment.budget {
             return budget.as_secs_f64();
         }
-        match (self.auto, self.building.build.is_some()) {
+        match (auto, self.building.build.is_some()) {
             (true, true) => BUDGET_BUILD,
             (true, false) => BUDGET_RUN,
             (false, _) => BUDGET_PER_VARIANT * (variants + 1 + self.layouts) as f64,

@@ -127,6 +127,36 @@ impl VariantBuilder {
             // A clean command may fail in a tree that was never built.
             comparer.command(&tools.command(clean))?;
         }
+        if let Some(failed) = self.build_once(comparer, change, plan, &tools)? {
+            return Ok(Err(failed));
+        }
+        // The tree was built before: without its compiled files the copy is built as a clean one.
+        if tools.calls() == 0
+            && plan.clean.is_none()
+            && tree.remove_compiled_files() > 0
+            && let Some(failed) = self.build_once(comparer, change, plan, &tools)?
+        {
+            return Ok(Err(failed));
+        }
+        if tools.calls() == 0 && *recipe != Recipe::plain(&recipe.name) {
+            return Ok(Err(VariantBuild::Failed {
+                reason:
+                    "the build called no compiler through PATH, so nothing was changed; if it was \
+                         built already, give --clean"
+                        .to_owned(),
+            }));
+        }
+        Ok(Ok(()))
+    }
+
+    /// Runs the build; returns why there is no variant, or `None` if it succeeded.
+    fn build_once(
+        &self,
+        comparer: &mut Comparer<'_>,
+        change: &VariantChange,
+        plan: &BuildPlan,
+        tools: &CompilerWrappers,
+    ) -> Result<Option<VariantBuild>, ExperimentError> {
         comparer.say(&format!("building {}", change.name), None);
         let mut spec = tools.command(&plan.build);
         let slowest = self
@@ -150,7 +180,7 @@ impl VariantBuilder {
                 ExitKind::Cancelled => "the build was cancelled".to_owned(),
             };
             let log = tools.log_end(LOG_LINES);
-            return Ok(Err(VariantBuild::Failed {
+            return Ok(Some(VariantBuild::Failed {
                 reason: if log.is_empty() {
                     what
                 } else {
@@ -158,15 +188,7 @@ impl VariantBuilder {
                 },
             }));
         }
-        if tools.calls() == 0 && *recipe != Recipe::plain(&recipe.name) {
-            return Ok(Err(VariantBuild::Failed {
-                reason:
-                    "the build called no compiler through PATH, so nothing was changed; if it was \
-                         built already, give --clean"
-                        .to_owned(),
-            }));
-        }
-        Ok(Ok(()))
+        Ok(None)
     }
 
     /// Runs the workload in the instrumented build to record its profile.
