@@ -30,8 +30,12 @@ pub(super) fn listings(out: &mut String, annotations: &[Annotation], linked: &[u
         return;
     }
     out.push_str("<h2>Annotated functions</h2>\n");
+    // Code of libraries without source says less to the user than the first of their own.
+    let has_source = |a: &Annotation| a.instructions.iter().any(|one| one.line.is_some());
+    let first = annotations.iter().position(has_source).unwrap_or(0);
+    let open_until = first + OPEN_FUNCTIONS;
     for (index, a) in annotations.iter().take(MAX_FUNCTIONS).enumerate() {
-        let open = match index < OPEN_FUNCTIONS || linked.contains(&index) {
+        let open = match (first..open_until).contains(&index) || linked.contains(&index) {
             true => " open",
             false => "",
         };

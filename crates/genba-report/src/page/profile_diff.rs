@@ -32,59 +32,163 @@ pub(super) fn difference(out: &mut String, diff: &ProfileDiff) {
         escape_fit(&diff.before.name, 200),
         escape_fit(&diff.after.name, 200)
     );
-    out.push_str(
-        "<table><thead><tr><th>change</th><th>before</th><th>after</th><th>calls</th>\
-         <th>function</th><th></th></tr></thead><tbody>\n",
+    totals(out, diff);
+    functions(out, diff);
+    lines(out, diff);
+    instructions(out, diff);
+    document::note_list(out, diff.notes.clone());
+    out.push_str("</section>\n");
+}
+
+/// Adds what a run costs on both sides.
+fn totals(out: &mut String, diff: &ProfileDiff) {
+    let sides = [(&diff.before, "before"), (&diff.after, "after")];
+    out.push_str("<div class=\"facts\">");
+    for (side, label) in sides {
+        let Some(seconds) = side.seconds else {
+            continue;
+        };
+        let counted = side.instructions.map_or(String::new(), |count| {
+            format!(" · {} instructions", format::count(count as f64))
+        });
+        let _ = write!(
+            out,
+            "<div class=\"fact\"><small>{label}: CPU time of a run</small><span class=\"big\">{}</span>\
+             <br><small>{}{counted}</small></div>",
+            format::seconds(seconds),
+            format::plural(side.samples, "sample"),
+        );
+    }
+    if let (Some(before), Some(after)) = (diff.before.seconds, diff.after.seconds) {
+        let ratio = if before > 0.0 {
+            format!("{:.2}× the time", after / before)
+        } else {
+            String::new()
+        };
+        let _ = write!(
+            out,
+            "<div class=\"fact\"><small>change</small><span class=\"big\">{}</span>\
+             <br><small>{ratio}</small></div>",
+            wording::change(after - before),
+        );
+    }
+    out.push_str("</div>\n");
+}
+
+/// Adds the functions: bold where the change is more than chance, with a bar to either side.
+fn functions(out: &mut String, diff: &ProfileDiff) {
+    let counted = diff.functions.iter().any(|one| one.calls.is_some());
+    let remarked = (diff.functions.iter()).any(|one| !wording::remarks(one).is_empty());
+    let optional = |shown: bool, cell: &str| {
+        if shown {
+            cell.to_owned()
+        } else {
+            String::new()
+        }
+    };
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>change</th><th></th><th>before</th>\
+         <th>after</th>{}<th class=\"l\">function</th>{}</tr></thead><tbody>",
+        optional(counted, "<th>calls</th>"),
+        optional(remarked, "<th class=\"l\">its code</th>"),
     );
     let time = |time: Option<genba_model::Estimate>| {
         time.map_or("—".to_owned(), |time| format::seconds(time.value))
     };
+    let largest = (diff.functions.iter())
+        .map(|one| one.change.value.abs())
+        .fold(0.0, f64::max);
+    let mut few = 0;
     for one in diff.functions.iter().take(MAX_ROWS) {
-        let colour = match one.change {
-            change if change.high < 0.0 => "ok",
-            change if change.low > 0.0 => "hot",
-            _ => "dim",
+        let colour = match one.change.value {
+            _ if !wording::is_more_than_chance(diff, one) => "dim",
+            change if change < 0.0 => "ok",
+            _ => "hot",
+        };
+        few += usize::from(colour == "dim");
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"n {colour}\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             {}<td class=\"l name\">{}</td>{}</tr>",
+            wording::change(one.change.value),
+            bar(one.change.value / largest),
+            time(one.before),
+            time(one.after),
+            optional(
+                counted,
+                &format!("<td class=\"n\">{}</td>", wording::pair(one.calls))
+            ),
+            escape_fit(&one.function, 300),
+            optional(
+                remarked,
+                &format!(
+                    "<td class=\"l\">{}</td>",
+                    escape_fit(&wording::remarks(one), 600)
+                )
+            ),
+        );
+    }
+    out.push_str("</tbody></table></div>\n");
+    if few > 0 {
+        out.push_str(
+            "<p class=\"note dim\">Grey changes are within what the number of samples allows by chance.</p>\n",
+        );
+    }
+}
+
+/// Returns a bar from the middle to the left (less time) or to the right (more), full at ±1.
+fn bar(share: f64) -> String {
+    let width = (share.abs().min(1.0) * 50.0).max(0.5);
+    if !width.is_finite() {
+        return String::new();
+    }
+    let (class, left) = match share < 0.0 {
+        true => ("less", 50.0 - width),
+        false => ("more", 50.0),
+    };
+    format!(
+        "<span class=\"swing\"><i class=\"{class}\" style=\"margin-left:{left:.1}%;width:{width:.1}%\"></i></span>"
+    )
+}
+
+/// Adds the source lines.
+fn lines(out: &mut String, diff: &ProfileDiff) {
+    if diff.lines.is_empty() {
+        return;
+    }
+    let counted = diff.lines.iter().any(|line| line.executions.is_some());
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>change</th>{}<th class=\"l\">line</th>\
+         <th class=\"l\"></th></tr></thead><tbody>",
+        if counted { "<th>executions</th>" } else { "" },
+    );
+    for line in diff.lines.iter().take(MAX_ROWS) {
+        let inside = match (&line.inside_before, &line.inside_after) {
+            (Some(before), Some(after)) if before != after => {
+                format!(
+                    "<br><small class=\"dim\">now in {}</small>",
+                    escape_fit(after, 300)
+                )
+            }
+            _ => String::new(),
+        };
+        let executions = match counted {
+            true => format!("<td class=\"n\">{}</td>", wording::pair(line.executions)),
+            false => String::new(),
         };
         let _ = writeln!(
             out,
-            "<tr><td class=\"n {colour}\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>",
-            wording::change(one.change.value),
-            time(one.before),
-            time(one.after),
-            wording::pair(one.calls),
-            escape_fit(&one.function, 300),
-            escape_fit(&wording::remarks(one), 600),
+            "<tr><td class=\"n\">{}</td>{executions}<td class=\"l place\">{}:{}</td>\
+             <td class=\"l name\"><code>{}</code>{inside}</td></tr>",
+            wording::change(line.after - line.before),
+            escape_fit(crate::safe_text::file_name(&line.file), 120),
+            line.line,
+            escape_fit(line.text.as_deref().unwrap_or_default().trim(), 300),
         );
     }
-    out.push_str("</tbody></table>\n");
-    if !diff.lines.is_empty() {
-        out.push_str(
-            "<table><thead><tr><th>change</th><th>executions</th><th>line</th><th></th><th></th>\
-             </tr></thead><tbody>\n",
-        );
-        for line in diff.lines.iter().take(MAX_ROWS) {
-            let inside = match (&line.inside_before, &line.inside_after) {
-                (Some(before), Some(after)) if before != after => format!("now in {after}"),
-                _ => String::new(),
-            };
-            let _ = writeln!(
-                out,
-                "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}:{}</td>\
-                 <td><code>{}</code></td><td>{}</td></tr>",
-                wording::change(line.after - line.before),
-                wording::pair(line.executions),
-                escape_fit(&line.file, 300),
-                line.line,
-                escape_fit(line.text.as_deref().unwrap_or_default().trim(), 300),
-                escape_fit(&inside, 300),
-            );
-        }
-        out.push_str("</tbody></table>\n");
-    }
-    instructions(out, diff);
-    document::note_list(out, diff.notes.clone());
-    out.push_str("</section>\n");
+    out.push_str("</tbody></table></div>\n");
 }
 
 fn instructions(out: &mut String, diff: &ProfileDiff) {
@@ -92,8 +196,9 @@ fn instructions(out: &mut String, diff: &ProfileDiff) {
         return;
     }
     out.push_str(
-        "<details><summary>instructions</summary><table><thead><tr><th>before</th><th>after</th>\
-         <th>count before</th><th>count after</th><th>instruction</th><th>function</th></tr>\
+        "<details><summary>instructions</summary><div class=\"scroll\"><table><thead><tr><th>before</th>\
+         <th>after</th><th>count before</th><th>count after</th><th class=\"l\">instruction</th>\
+         <th class=\"l\">function</th></tr>\
          </thead><tbody>\n",
     );
     let time = |time: Option<f64>| time.map_or("—".to_owned(), format::seconds);
@@ -102,7 +207,7 @@ fn instructions(out: &mut String, diff: &ProfileDiff) {
         let _ = writeln!(
             out,
             "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td><code>{}</code></td><td>{}</td></tr>",
+             <td class=\"n\">{}</td><td class=\"l\"><code>{}</code></td><td class=\"l\">{}</td></tr>",
             time(one.before),
             time(one.after),
             count(one.count_before),
@@ -111,5 +216,5 @@ fn instructions(out: &mut String, diff: &ProfileDiff) {
             escape_fit(&one.function, 200),
         );
     }
-    out.push_str("</tbody></table></details>\n");
+    out.push_str("</tbody></table></div></details>\n");
 }

@@ -46,7 +46,7 @@ pub(super) fn functions(out: &mut String, profile: &Profile) {
         let _ = write!(
             out,
             "<p class=\"lead\"><b>{}</b>.",
-            profile::concentration(c)
+            profile::concentration(c, profile.samples)
         );
     } else {
         out.push_str("<p class=\"lead\">");

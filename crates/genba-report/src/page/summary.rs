@@ -30,11 +30,11 @@ pub(super) fn header(out: &mut String, all: &Investigation, command: &str) {
 pub(super) fn cards(out: &mut String, all: &Investigation) {
     let runs = &all.runs;
     let Some(wall) = runs::summary(runs, Metric::Wall) else {
-        let _ = writeln!(
-            out,
-            "<p class=\"lead\">{} finished.</p>",
-            format::plural(runs.runs.len() as u64, "run")
-        );
+        let what = match &all.attached {
+            Some(attached) => runs::attached(attached),
+            None => format!("{} finished", format::plural(runs.runs.len() as u64, "run")),
+        };
+        let _ = writeln!(out, "<p class=\"lead\">{what}.</p>");
         return;
     };
     let _ = write!(
@@ -187,7 +187,10 @@ pub(super) fn footer(out: &mut String, all: &Investigation, command: &str) {
         (None, 1) => "-N ".to_owned(),
         (None, _) => String::new(),
     };
-    let reproduce = format!("genba investigate {how}-- {command}");
+    let reproduce = match &all.attached {
+        Some(_) => "genba investigate -p PID".to_owned(),
+        None => format!("genba investigate {how}-- {command}"),
+    };
     let _ = writeln!(
         out,
         "<p class=\"foot\">Reproduce: <code>{}</code><br>Intervals are 95 %. genba {}</p>",

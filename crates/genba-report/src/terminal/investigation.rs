@@ -100,7 +100,9 @@ fn runs(out: &mut String, all: &Investigation, screen: Screen) {
     let runs = &all.runs;
     let Some(wall) = runs::summary(runs, Metric::Wall) else {
         let n = runs.runs.len() as u64;
-        out.push_str(&if n == 0 {
+        out.push_str(&if let Some(attached) = &all.attached {
+            format!("  {}\n", runs::attached(attached))
+        } else if n == 0 {
             "  no run finished\n".to_owned()
         } else {
             format!("  {} finished\n", format::plural(n, "run"))
@@ -182,7 +184,7 @@ fn without_styles(text: &str) -> String {
 
 fn functions(out: &mut String, profile: &Profile, screen: Screen) {
     let sentence = match &profile.concentration {
-        Some(c) => profile::concentration(c),
+        Some(c) => profile::concentration(c, profile.samples),
         None => profile::sampling(profile),
     };
     out.push_str(&format!(

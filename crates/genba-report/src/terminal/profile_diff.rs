@@ -78,10 +78,10 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
     };
     for one in diff.functions.iter().filter(is_shown).take(rows) {
         let mut row = Vec::new();
-        let style = match one.change {
-            Estimate { high, .. } if high < 0.0 => GOOD,
-            Estimate { low, .. } if low > 0.0 => HOT,
-            _ => PLAIN,
+        let style = match one.change.value {
+            _ if !wording::is_more_than_chance(diff, one) => PLAIN,
+            change if change < 0.0 => GOOD,
+            _ => HOT,
         };
         if timed {
             row.push(Cell::new(wording::change(one.change.value), style));

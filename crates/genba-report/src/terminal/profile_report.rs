@@ -65,7 +65,7 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
     }
     super::counted(&mut out, profile.counted.as_ref(), screen);
     if let Some(c) = &profile.concentration {
-        for line in super::wrap(&profile::concentration(c), width) {
+        for line in super::wrap(&profile::concentration(c, profile.samples), width) {
             out.push_str(&line);
             out.push('\n');
         }

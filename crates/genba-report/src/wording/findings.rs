@@ -1,6 +1,8 @@
 //! Sentences of a finding: its gain, its place, and what follows the last one.
 
-use genba_model::{Estimate, EvidenceSource, Finding, FindingSite, NoiseFloor};
+use genba_model::{
+    Annotation, Estimate, EvidenceSource, Finding, FindingSite, Investigation, NoiseFloor,
+};
 use genba_units::format;
 
 use crate::safe_text;
@@ -129,6 +131,20 @@ pub(crate) fn no_more_findings(
         text.push_str(&format!(" (Noise of this run: {}.)", floors.join(", ")));
     }
     text
+}
+
+/// Returns the function to look at next: that of the first finding, else the one with most time whose source
+/// is known.
+#[must_use]
+pub fn place_to_annotate(all: &Investigation) -> Option<&str> {
+    let has_source = |a: &&Annotation| a.instructions.iter().any(|one| one.line.is_some());
+    let known = (all.findings.first()).filter(|finding| finding.site.file.is_some());
+    let of_finding = known.map(|finding| finding.site.function.as_str());
+    of_finding.or_else(|| {
+        let with_source = all.annotations.iter().find(has_source);
+        let shown = with_source.or(all.annotations.first());
+        shown.map(|a| a.function.as_str())
+    })
 }
 
 #[cfg(test)]

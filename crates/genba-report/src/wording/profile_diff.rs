@@ -1,12 +1,29 @@
 //! Sentences on a differential profile: where code moved, what changed.
 
-use genba_model::{FunctionDiff, Moved, MovedHow};
+use genba_model::{DiffSide, FunctionDiff, Moved, MovedHow, ProfileDiff};
 use genba_units::format;
 
 /// Returns a change of time with its sign: `+1.2 ms`.
 pub(crate) fn change(seconds: f64) -> String {
     let sign = if seconds < 0.0 { '−' } else { '+' };
     format!("{sign}{}", format::seconds(seconds.abs()))
+}
+
+/// Samples by which a function must change: from none to six happens by chance in 3 % of the cases (a sample
+/// is as likely on either side: 2 · 2⁻⁶).
+const MIN_SAMPLES_OF_CHANGE: f64 = 6.0;
+
+/// Returns whether a function changed by more than what its samples allow by chance.
+pub(crate) fn is_more_than_chance(diff: &ProfileDiff, one: &FunctionDiff) -> bool {
+    let per_sample = |side: &DiffSide| {
+        let samples = side.samples as f64 / side.runs.max(1.0);
+        side.seconds
+            .map_or(0.0, |seconds| seconds / samples.max(1.0))
+    };
+    let least = per_sample(&diff.before).max(per_sample(&diff.after)) * MIN_SAMPLES_OF_CHANGE;
+    let excludes_zero = one.change.high < 0.0 || one.change.low > 0.0;
+    // An interval of one sample on one side and none on the other would exclude zero.
+    excludes_zero && one.change.value.abs() >= least
 }
 
 /// Returns where the code of a function moved.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use genba_model::{
-    ExitKind, Hazard, HostFingerprint, Metric, MetricSummary, NoiseFloor, RunSummary,
+    AttachedProcesses, ExitKind, Hazard, HostFingerprint, Metric, MetricSummary, NoiseFloor,
+    RunSummary,
 };
 use genba_units::format;
 
@@ -32,6 +33,21 @@ pub(crate) fn host(host: &HostFingerprint) -> String {
         "{}{micro}, {}{place}",
         cpu.trim(),
         format::plural(u64::from(host.cpus), "CPU")
+    )
+}
+
+/// Returns what was watched: `process 1234, watched for 9 s`.
+pub(crate) fn attached(attached: &AttachedProcesses) -> String {
+    let pids: Vec<String> = attached.pids.iter().map(ToString::to_string).collect();
+    let what = if pids.len() == 1 {
+        "process"
+    } else {
+        "processes"
+    };
+    format!(
+        "{what} {}, watched for {}",
+        pids.join(", "),
+        format::rough_duration(attached.seconds)
     )
 }
 

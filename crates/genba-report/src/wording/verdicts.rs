@@ -341,8 +341,10 @@ pub(crate) fn doubts(report: &ComparisonReport) -> Vec<String> {
         let decided = matches!(c.verdict, VerdictName::Faster | VerdictName::Slower);
         if decided && c.cross_check == Some(false) && c.pairs >= MIN_PAIRS_OF_CROSS_CHECK {
             list.push(format!(
-                "{} vs. {}: the cross-check (Wilcoxon test, five looks) does not confirm the verdict",
-                c.variant, c.baseline
+                "{} vs. {}: a second test (Wilcoxon, five looks) has not confirmed it yet: repeat with more runs (-r {}) before relying on it",
+                c.variant,
+                c.baseline,
+                c.pairs.saturating_mul(2)
             ));
         }
         if decided
