@@ -269,12 +269,6 @@ impl Watched<'_> {
                 collapsed: true,
             }))
         });
-        if let Some(stacked) = &stacked {
-            self.notes.push(format!(
-                "totals, callers and the flame graph come from {} samples with stacks taken afterwards",
-                stacked.samples
-            ));
-        }
         let functions = sampler
             .and_then(|_| script::profile(&path).ok())
             .filter(|read| !read.functions.is_empty())

@@ -49,8 +49,7 @@ fn main() -> ExitCode {
 fn dispatch(verb: Verb, output: &Output) -> VerbResult {
     if matches!(
         verb,
-        Verb::Investigate(_)
-            | Verb::Bench(_)
+        Verb::Bench(_)
             | Verb::Gate(_)
             | Verb::Count(_)
             | Verb::Grow(_)

@@ -170,3 +170,55 @@ fn numbers_that_are_no_processes_are_refused() {
         assert!(said.contains(about), "{said}");
     }
 }
+
+#[test]
+fn running_process_gets_a_page_and_its_events_are_counted() {
+    let here = scratch();
+    let test = "running_process_gets_a_page_and_its_events_are_counted";
+    if record(test, here.path(), &[], &["true"]).is_none() {
+        return;
+    }
+    let busy = Running::line(here.path(), BUSY);
+    let pid = busy.id().to_string();
+    let args = ["investigate", "-p", &pid, "--seconds", "1.5s", "--json"];
+    let found = json(here.path(), "investigation", &args);
+    assert_eq!(found["attached"]["pids"][0].as_i64(), Some(busy.id()));
+    assert!(found["profile"]["samples"].as_u64() > Some(0));
+    assert_eq!(found["workload"]["command"][0], "sh");
+    assert!(found["runs"]["runs"].as_array().is_some_and(Vec::is_empty));
+    let case = found["case"].as_str().expect("an id");
+    let page = here.path().join(".genba").join(case).join("case.html");
+    let html = std::fs::read_to_string(page).expect("the page");
+    assert!(html.contains(&format!("process {pid}, watched for")));
+    let again = json(
+        here.path(),
+        "investigation",
+        &["case", "show", case, "--json"],
+    );
+    assert_eq!(again["attached"], found["attached"]);
+    // As perf: the command bounds the time and is not counted.
+    let args = ["stat", "--json", "-e", "task-clock", "-p", &pid];
+    let stat = json(
+        here.path(),
+        "stat",
+        &[&args[..], &["--", "sleep", "0.3"]].concat(),
+    );
+    let clock = &stat["counters"][0];
+    assert_eq!(clock["state"], "counted", "{stat}");
+    assert!(clock["value"]["value"].as_f64() > Some(0.0), "{stat}");
+    assert!(stat["wall"]["value"].as_f64() >= Some(0.3), "{stat}");
+}
+
+#[test]
+fn process_and_command_exclude_each_other_where_one_is_measured() {
+    let here = scratch();
+    for verb in ["investigate", "explain"] {
+        let (code, _, said) = run_genba(here.path(), &[verb, "-p", "1", "--", "true"]);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains("exclude each other"), "{said}");
+        let (code, _, said) = run_genba(here.path(), &[verb, "-p", "2147483647"]);
+        assert_ne!(code, 0, "{said}");
+        assert!(said.contains("there is no such process"), "{said}");
+    }
+    assert!(!here.path().join(".genba").exists(), "a case was left");
+}

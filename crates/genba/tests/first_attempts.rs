@@ -340,3 +340,28 @@ fn cases_are_found_from_a_subdirectory() {
     let (_, out, _) = run_genba(&below, &["case", "list"]);
     assert!(out != listed && !listed.is_empty(), "{out}{listed}");
 }
+
+#[test]
+fn long_command_is_cut_short_within_the_limit_and_says_so() {
+    let here = scratch();
+    let test = "long_command_is_cut_short_within_the_limit_and_says_so";
+    if record(test, here.path(), &[], &["true"]).is_none() {
+        return;
+    }
+    let endless = "while :; do :; done";
+    let args = [
+        "investigate",
+        "--limit",
+        "6s",
+        "--json",
+        "--",
+        "sh",
+        "-c",
+        endless,
+    ];
+    let document = json(here.path(), "investigation", &args);
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("the command was ended after"), "{notes}");
+    assert!(document["profile"]["samples"].as_u64() > Some(0), "{notes}");
+    assert_eq!(document["runs"]["runs"].as_array().map(Vec::len), Some(1));
+}

@@ -20,6 +20,7 @@ use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::sampling_args::SamplingArgs;
+use crate::unread_input;
 
 /// Arguments of `genba investigate`.
 #[derive(Debug, ClapArgs)]
@@ -137,6 +138,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             &mut progress,
         )?
     } else {
+        unread_input::note(output);
         let mut prepared = args.run.prepare(Stream::Null)?;
         prepared.spec.stderr = Stream::Capture {
             limit: super::MAX_ERROR_OUTPUT,
@@ -151,12 +153,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         return Ok(Exit::Done);
     }
     let page = outcome.page.display().to_string();
-    let hottest = outcome.investigation.annotations.first();
-    let command = hottest.map(|a| {
-        format!(
-            "genba annotate -i {} '{}'",
-            outcome.investigation.case, a.function
-        )
+    let place = genba_report::place_to_annotate(&outcome.investigation);
+    let command = place.map(|function| {
+        let case = &outcome.investigation.case;
+        format!("genba annotate -i {case} '{function}'")
     });
     let next = Next {
         page: Some(&page),
