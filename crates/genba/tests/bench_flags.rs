@@ -61,7 +61,9 @@ fn every_flag_of_hyperfine_is_on_the_page() {
     };
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
     // Explanations are indented further than flags.
-    let options = help.lines().filter(|line| !line.starts_with("            "));
+    let options = help
+        .lines()
+        .filter(|line| !line.starts_with("            "));
     let flags = options.filter_map(|line| {
         let line = line.trim_start();
         let at = line.starts_with('-').then(|| line.find("--"))??;
