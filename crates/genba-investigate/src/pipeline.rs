@@ -354,7 +354,7 @@ impl Pipeline<'_> {
         if let Some(run) = runs.last().filter(|run| run.exit == ExitKind::TimedOut) {
             self.cut_short = true;
             self.notes.push(format!(
-                "the command was ended after {} (--limit): what is shown is the first part of a run, and executions                  are not counted",
+                "the command was ended after {} (--limit): this is the first part of a run, without counts",
                 genba_units::format::rough_duration(run.wall_seconds)
             ));
         } else if runs.iter().any(|run| !run.exit.success()) {

@@ -64,7 +64,9 @@ pub(crate) fn noise_floor(floors: &[NoiseFloor]) -> Option<String> {
 /// Returns how many runs failed and how; `None` where all succeeded.
 pub(crate) fn failures(runs: &RunSummary) -> Option<String> {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for run in runs.runs.iter().filter(|r| !r.exit.success()) {
+    // A run that genba itself cut short has not failed; a note says so.
+    let failed = |exit: ExitKind| !exit.success() && exit != ExitKind::TimedOut;
+    for run in runs.runs.iter().filter(|run| failed(run.exit)) {
         *kinds.entry(exit(run.exit)).or_default() += 1;
     }
     let failed: usize = kinds.values().sum();

@@ -151,7 +151,7 @@ fn effect(sweep: &Sweep, knee: &SweepKnee) -> String {
                 Some(ParameterScale::Log2) => "per doubling",
                 _ => "per unit",
             };
-            format!("grows by another {factor} {per} above it ({range})")
+            format!("the growth {per} above it is {factor} that below ({range})")
         }
     }
 }

@@ -76,8 +76,15 @@ fn factor_decimals(e: &Estimate) -> usize {
         .unwrap_or(places)
 }
 
+/// Smallest factor that is shown with digits. Chosen.
+const MIN_SHOWN_FACTOR: f64 = 0.001;
+
 /// Returns a factor: `1.37×`.
 pub(crate) fn factor(e: &Estimate) -> String {
+    // A step from nothing to something is no factor with digits.
+    if (0.0..MIN_SHOWN_FACTOR).contains(&e.value) {
+        return format!("less than {MIN_SHOWN_FACTOR}×");
+    }
     let places = factor_decimals(e);
     format!("{}×", format::grouped_decimals(e.value, places))
 }
@@ -394,6 +401,7 @@ mod tests {
         // An end that is not 1 is not rounded to 1.
         assert_eq!(factor_range(&e(1.0187, 1.0012, 1.0243)), "1.001–1.024");
         assert_eq!(factor(&Estimate::exact(2.0)), "2.00×");
+        assert_eq!(factor(&e(1e-7, 9e-8, 2e-7)), "less than 0.001×");
     }
 
     #[test]
