@@ -19,6 +19,7 @@ mod lines;
 mod merge_stacks;
 mod profile;
 mod resolved_profile;
+mod sampled_detail;
 mod single_function;
 pub mod skid_correction;
 mod stacks;
@@ -34,5 +35,5 @@ pub use hits::{AddressHits, Histogram, Hits};
 pub use merge_stacks::with_stacks_of;
 pub use profile::ProfileOptions;
 pub use resolved_profile::{
-    Function, FunctionId, Place, ResolveOptions, ResolvedProfile, share_of,
+    Function, FunctionId, Place, ResolveOptions, ResolvedProfile, TimedSample, share_of,
 };

@@ -145,7 +145,11 @@ impl ResolvedProfile {
     }
 
     /// File and line of a function.
-    fn declaration(&self, module: ModuleId, address: u64) -> (Option<String>, Option<u32>) {
+    pub(crate) fn declaration(
+        &self,
+        module: ModuleId,
+        address: u64,
+    ) -> (Option<String>, Option<u32>) {
         let Ok(binary) = self.code.binary(module) else {
             return (None, None);
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use genba_model::{Estimate, Event};
-use genba_profile::reader::{LocationId, ModuleId, Sample, StackId, Tables};
+use genba_profile::reader::{LocationId, ModuleId, Sample, StackId, Tables, ThreadId};
 use genba_profile::{ReadOptions, Recording};
 use genba_symbols::{KernelSymbols, RecordedKernel, Symbolizer};
 
@@ -42,6 +42,19 @@ pub struct Place {
     pub function: FunctionId,
     /// Address in the module, as `objdump` prints it.
     pub address: u64,
+}
+
+/// A sample with its time.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedSample {
+    /// Time in the recording's clock, ns.
+    pub time: u64,
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Its stack.
+    pub stack: StackId,
+    /// Its weight, at least 1.
+    pub weight: u64,
 }
 
 /// A recording resolved against the code that it is about.
@@ -116,7 +129,30 @@ impl ResolvedProfile {
         name: &str,
         options: &ResolveOptions,
     ) -> Result<Self, AttributionError> {
-        Self::read(recording, name, options, None)
+        Self::read(recording, name, options, None, &mut |_| {})
+    }
+
+    /// Opens a recording and returns its samples as well, in the order of time.
+    ///
+    /// # Errors
+    /// As [`ResolvedProfile::open`].
+    pub fn open_with_samples(
+        path: &Path,
+        options: &ResolveOptions,
+    ) -> Result<(Self, Vec<TimedSample>), AttributionError> {
+        let recording = Recording::open(path)?;
+        let mut samples = Vec::new();
+        let mut keep = |sample: &Sample| {
+            samples.push(TimedSample {
+                time: sample.time,
+                thread: sample.thread,
+                stack: sample.stack,
+                weight: sample.weight.max(1),
+            });
+        };
+        let name = path.display().to_string();
+        let resolved = Self::read(&recording, &name, options, None, &mut keep)?;
+        Ok((resolved, samples))
     }
 
     /// Opens a recording for [`ResolvedProfile::annotate`] of the function of this name and nothing else:
@@ -140,7 +176,7 @@ impl ResolvedProfile {
             kernel_names: false,
         };
         let name = path.display().to_string();
-        Self::read(&recording, &name, &options, Some(focus)).map(Some)
+        Self::read(&recording, &name, &options, Some(focus), &mut |_| {}).map(Some)
     }
 
     /// Reads the recording, all of it or what the focus is on.
@@ -149,6 +185,7 @@ impl ResolvedProfile {
         name: &str,
         options: &ResolveOptions,
         focus: Option<Focus<'_>>,
+        keep: &mut dyn FnMut(&Sample),
     ) -> Result<Self, AttributionError> {
         let info = recording.info();
         let index = match &options.event {
@@ -160,7 +197,10 @@ impl ResolvedProfile {
             event: options.event.clone(),
             stacks: options.stacks,
         };
-        let mut sink = |sample: &Sample, tables: &Tables| hits.add(sample, tables);
+        let mut sink = |sample: &Sample, tables: &Tables| {
+            hits.add(sample, tables);
+            keep(sample);
+        };
         let tables = recording.scan(&read, &mut sink)?;
         if hits.all.samples == 0 {
             return Err(AttributionError::NoSamples {

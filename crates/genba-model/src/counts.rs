@@ -324,7 +324,7 @@ pub struct DetailFunction {
 }
 
 /// A module of [`CountedDetail`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DetailModule {
     /// Path as mapped.
     pub path: String,

@@ -32,6 +32,7 @@ mod profile;
 mod profile_diff;
 mod quantity;
 mod run;
+mod sampled_detail;
 mod script;
 mod stat;
 mod sweep;
@@ -92,6 +93,10 @@ pub use profile_diff::{
 };
 pub use quantity::{Estimate, Unit};
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
+pub use sampled_detail::{
+    CodeKind, SampleUnit, Sampled, SampledDetail, SampledDetailBuilder, SampledFrame,
+    SampledFunction, SampledSpan, SampledStack, SampledThread, SampledWakeUp,
+};
 pub use script::{NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile};
 pub use stat::{Counter, CounterNote, CounterState, Stat};
 pub use sweep::{
