@@ -1,7 +1,7 @@
 //! Flame graphs (Gregg, "The Flame Graph", CACM 59(6), 2016): as an interactive SVG file by
 //! inferno, and as the collapsed-stack text that other tools read.
 
-use genba_model::Profile;
+use genba_model::{Profile, StackRow};
 use inferno::flamegraph::{self, Direction, Options};
 
 use crate::safe_text;
@@ -94,8 +94,13 @@ pub fn svg(profile: &Profile, options: &FlameOptions) -> Result<String> {
 /// names are replaced.
 #[must_use]
 pub fn collapsed(profile: &Profile) -> String {
+    collapsed_rows(&profile.collapsed)
+}
+
+/// Renders the same of stacks alone.
+pub(crate) fn collapsed_rows(rows: &[StackRow]) -> String {
     let mut out = String::new();
-    for row in &profile.collapsed {
+    for row in rows {
         if row.weight == 0 || row.frames.is_empty() {
             continue;
         }

@@ -172,7 +172,13 @@ impl Writer<'_> {
 }
 
 /// Writes `fn=(12) name` the first time and `fn=(12)` later.
-fn reference(out: &mut String, key: &str, index: usize, seen: Option<&mut bool>, name: &str) {
+pub(super) fn reference(
+    out: &mut String,
+    key: &str,
+    index: usize,
+    seen: Option<&mut bool>,
+    name: &str,
+) {
     let number = index + 1;
     match seen {
         Some(true) => {

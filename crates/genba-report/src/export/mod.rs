@@ -1,19 +1,24 @@
 //! Files for other programs.
 //!
 //! **Comparisons**: hyperfine's JSON, CSV and tables, so that scripts written for it keep working,
-//! and a report for pull requests on GitHub. **Counts**: callgrind's and pprof's formats.
+//! a report for pull requests on GitHub, and what services for benchmarks take. **Counts**: callgrind's
+//! and pprof's formats. **Samples**: the formats of other viewers ([`samples`]).
 //!
 //! The formats of comparisons are those of hyperfine 1.20 (`src/export/` there, and the scripts that it ships).
 //! They cannot represent an excluded variant, so it is omitted.
 
+mod benchmark_json;
 mod callgrind;
 mod github;
 mod hyperfine;
 mod markdown;
 mod pprof;
+mod pprof_fields;
 mod protobuf;
+pub mod samples;
 mod summary_table;
 
+pub use benchmark_json::{bencher_json, bigger_is_better, github_action_benchmark};
 pub use callgrind::callgrind;
 pub use github::github_markdown;
 pub use hyperfine::{csv, hyperfine_json};

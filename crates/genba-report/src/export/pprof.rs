@@ -1,7 +1,7 @@
 //! pprof's format, which `go tool pprof` and what is built on it read.
 //!
 //! A message `Profile` of `proto/profile.proto` of github.com/google/pprof, uncompressed, which
-//! its readers take as well. The field numbers below are those of that file.
+//! its readers take as well.
 //!
 //! Two sample types: `instructions` has one sample for each executed instruction, `calls` one
 //! for each instruction that calls and each of its callees, with both on the stack. No stacks
@@ -12,76 +12,10 @@ use std::collections::HashMap;
 
 use genba_model::{CountedDetail, DetailFunction};
 
+use super::pprof_fields::{Strings, function, line, location, profile, runtime_address, sample};
 use super::protobuf::Message;
 use crate::safe_text;
 use crate::wording::counts;
-
-/// `Profile`.
-mod profile {
-    pub(super) const SAMPLE_TYPE: u32 = 1;
-    pub(super) const SAMPLE: u32 = 2;
-    pub(super) const MAPPING: u32 = 3;
-    pub(super) const LOCATION: u32 = 4;
-    pub(super) const FUNCTION: u32 = 5;
-    pub(super) const STRING_TABLE: u32 = 6;
-    pub(super) const PERIOD_TYPE: u32 = 11;
-    pub(super) const PERIOD: u32 = 12;
-    pub(super) const COMMENT: u32 = 13;
-    pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
-}
-
-/// `ValueType`.
-mod value_type {
-    pub(super) const TYPE: u32 = 1;
-    pub(super) const UNIT: u32 = 2;
-}
-
-/// `Sample`.
-mod sample {
-    pub(super) const LOCATION_ID: u32 = 1;
-    pub(super) const VALUE: u32 = 2;
-}
-
-/// `Mapping`.
-mod mapping {
-    pub(super) const ID: u32 = 1;
-    pub(super) const MEMORY_START: u32 = 2;
-    pub(super) const MEMORY_LIMIT: u32 = 3;
-    pub(super) const FILENAME: u32 = 5;
-    pub(super) const BUILD_ID: u32 = 6;
-    pub(super) const HAS_FUNCTIONS: u32 = 7;
-    pub(super) const HAS_FILENAMES: u32 = 8;
-    pub(super) const HAS_LINE_NUMBERS: u32 = 9;
-}
-
-/// `Location`.
-mod location {
-    pub(super) const ID: u32 = 1;
-    pub(super) const MAPPING_ID: u32 = 2;
-    pub(super) const ADDRESS: u32 = 3;
-    pub(super) const LINE: u32 = 4;
-}
-
-/// `Line`.
-mod line {
-    pub(super) const FUNCTION_ID: u32 = 1;
-    pub(super) const LINE: u32 = 2;
-}
-
-/// `Function`.
-mod function {
-    pub(super) const ID: u32 = 1;
-    pub(super) const NAME: u32 = 2;
-    pub(super) const SYSTEM_NAME: u32 = 3;
-    pub(super) const FILENAME: u32 = 4;
-    pub(super) const START_LINE: u32 = 5;
-}
-
-/// Addresses of a module take so many bits. Modules were mapped anywhere, and anywhere else in
-/// each process: here each has a place of its own, the number of the module above these bits.
-const MODULE_BITS: u32 = 48;
-/// Modules that get a place of their own.
-const MAX_PLACES: u32 = 1 << (63 - MODULE_BITS);
 
 /// Renders a file for `go tool pprof`.
 #[must_use]
@@ -89,27 +23,21 @@ pub fn pprof(detail: &CountedDetail) -> Vec<u8> {
     let mut writer = Writer {
         detail,
         out: Message::default(),
-        strings: HashMap::new(),
-        string_table: Message::default(),
+        strings: Strings::new(),
         functions: HashMap::new(),
         locations: HashMap::new(),
     };
-    // The first string must be the empty one.
-    writer.string("");
     writer.head();
     for function in &detail.functions {
         writer.samples(function);
     }
-    let mut bytes = writer.out.into_bytes();
-    bytes.extend(writer.string_table.into_bytes());
-    bytes
+    writer.strings.finish(writer.out)
 }
 
 struct Writer<'a> {
     detail: &'a CountedDetail,
     out: Message,
-    strings: HashMap<String, u64>,
-    string_table: Message,
+    strings: Strings,
     /// By name, file and first line.
     functions: HashMap<(u64, u64, u64), u64>,
     /// By module and address.
@@ -117,33 +45,15 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn string(&mut self, text: &str) -> u64 {
-        let clean = safe_text::sanitise(text);
-        if let Some(&index) = self.strings.get(&clean) {
-            return index;
-        }
-        let index = self.strings.len() as u64;
-        self.string_table.string(profile::STRING_TABLE, &clean);
-        self.strings.insert(clean, index);
-        index
-    }
-
-    fn value_type(&mut self, name: &str) -> Message {
-        let mut message = Message::default();
-        message.number(value_type::TYPE, self.string(name));
-        message.number(value_type::UNIT, self.string("count"));
-        message
-    }
-
     fn head(&mut self) {
         for name in ["instructions", "calls"] {
-            let message = self.value_type(name);
+            let message = self.strings.value_type(name, "count");
             self.out.message(profile::SAMPLE_TYPE, message);
         }
-        let period = self.value_type("instructions");
+        let period = self.strings.value_type("instructions", "count");
         self.out.message(profile::PERIOD_TYPE, period);
         self.out.number(profile::PERIOD, 1);
-        let default = self.string("instructions");
+        let default = self.strings.index("instructions");
         self.out.number(profile::DEFAULT_SAMPLE_TYPE, default);
         let detail = self.detail;
         let engine = counts::engine(&detail.engine.name, &detail.engine.version);
@@ -153,22 +63,11 @@ impl Writer<'_> {
         ];
         comments.extend(detail.engine.gaps.iter().take(20).cloned());
         comments.extend(detail.cut_short.as_deref().map(counts::cut_short));
-        let comments: Vec<u64> = comments.iter().map(|one| self.string(one)).collect();
+        let comments: Vec<u64> = comments.iter().map(|one| self.strings.index(one)).collect();
         self.out.packed(profile::COMMENT, &comments);
         for (index, module) in (0u32..).zip(&detail.modules) {
-            let mut message = Message::default();
-            let start = runtime_address(index, 0);
-            message.number(mapping::ID, u64::from(index) + 1);
-            message.number(mapping::MEMORY_START, start);
-            message.number(mapping::MEMORY_LIMIT, start + (1 << MODULE_BITS) - 1);
-            message.number(mapping::FILENAME, self.string(&module.path));
-            let build_id = module.build_id.as_deref().unwrap_or_default();
-            message.number(mapping::BUILD_ID, self.string(build_id));
-            // Symbols are complete: readers need not look for more.
-            message.number(mapping::HAS_FUNCTIONS, 1);
-            message.number(mapping::HAS_FILENAMES, 1);
-            message.number(mapping::HAS_LINE_NUMBERS, 1);
-            self.out.message(profile::MAPPING, message);
+            let mapping = self.strings.mapping(index, module);
+            self.out.message(profile::MAPPING, mapping);
         }
     }
 
@@ -229,8 +128,8 @@ impl Writer<'_> {
     fn function(&mut self, f: &DetailFunction, file: Option<u32>) -> u64 {
         let detail = self.detail;
         let path = file.and_then(|file| detail.files.get(file as usize));
-        let name = self.string(&f.name);
-        let path = path.map_or(0, |path| self.string(path));
+        let name = self.strings.index(&f.name);
+        let path = path.map_or(0, |path| self.strings.index(path));
         let start = if file == f.file { f.line } else { None };
         let key = (name, path, u64::from(start.unwrap_or(0)));
         if let Some(&id) = self.functions.get(&key) {
@@ -247,10 +146,4 @@ impl Writer<'_> {
         self.out.message(profile::FUNCTION, message);
         id
     }
-}
-
-/// An address in the place that a module has here.
-fn runtime_address(module: u32, address: u64) -> u64 {
-    let place = u64::from(module.min(MAX_PLACES - 1));
-    place << MODULE_BITS | address & ((1 << MODULE_BITS) - 1)
 }
