@@ -105,6 +105,8 @@ pub enum Verb {
     Explain(verbs::explain::Args),
     /// Write a flame graph (interactive SVG) of a recording.
     Flame(verbs::flame::Args),
+    /// Write a profile or comparison for another tool: Firefox Profiler, speedscope, pprof, Perfetto …
+    Export(verbs::export::Args),
     /// Measure what each component costs by switching components off one at a time.
     Ablate(verbs::ablate::Args),
     /// Measure a metric over a parameter: change points with intervals, scaling law.

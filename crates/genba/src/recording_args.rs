@@ -9,7 +9,7 @@ use genba_case::{Case, Store};
 use genba_code::SourceCache;
 use genba_investigate::explanation_inputs::{JOIN, Join};
 use genba_investigate::join_counts::{self, COUNTS_FILE};
-use genba_model::{CaseKind, ScriptProfile, Waits};
+use genba_model::{CaseKind, RawCounts, SampledDetail, ScriptProfile, Waits};
 use genba_profile::jit;
 use genba_runtime::script::ScriptError;
 use genba_units::parse_positive_number;
@@ -172,6 +172,38 @@ impl RecordingArgs {
         Ok(resolved)
     }
 
+    /// The samples of the recording one by one.
+    pub fn sampled_detail(&self) -> Result<SampledDetail, Failure> {
+        let path = self.path()?;
+        let options = ResolveOptions {
+            event: self.event.clone(),
+            ..ResolveOptions::default()
+        };
+        let (resolved, samples) =
+            ResolvedProfile::open_with_samples(&path, &options).map_err(|error| failure(&error))?;
+        Ok(resolved.sampled_detail(&samples))
+    }
+
+    /// The exact counts of `--counts`, or of an input that is a file of `genba count -o`.
+    pub fn exact_counts(&self) -> Result<Option<RawCounts>, Failure> {
+        let file = match &self.counts {
+            Some(file) => file,
+            None if is_json(self.input()) => self.input(),
+            None => return Ok(None),
+        };
+        let raw = genba_count::saved_counts::read(file).map_err(Failure::usage)?;
+        Ok(Some(raw))
+    }
+
+    /// Whether a path is the file that is read.
+    pub fn is_input(&self, path: &Path) -> bool {
+        let same = |input: &Path| {
+            let files = (std::fs::canonicalize(input), std::fs::canonicalize(path));
+            matches!(files, (Ok(one), Ok(other)) if one == other)
+        };
+        self.path().is_ok_and(|input| same(&input)) || self.counts.as_deref().is_some_and(same)
+    }
+
     /// Opens the recording for one function alone; `None` if it takes the whole to find it.
     pub fn open_for(&self, function: &str) -> Result<Option<ResolvedProfile>, Failure> {
         let path = self.path()?;
@@ -231,6 +263,17 @@ impl RecordingArgs {
             ))),
         }
     }
+}
+
+/// Whether a file is a JSON document: recordings start with a magic number, counts with a brace.
+pub fn is_json(path: &Path) -> bool {
+    use std::io::Read;
+    let mut first = [0];
+    path.is_file()
+        && std::fs::File::open(path)
+            .and_then(|mut file| file.read_exact(&mut first))
+            .is_ok()
+        && first == *b"{"
 }
 
 /// How counts of one run join samples of one run, both taken on this host.

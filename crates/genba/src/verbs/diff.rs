@@ -11,7 +11,7 @@ use genba_report::{page, terminal};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
 use crate::output::Output;
-use crate::recording_args::RecordingArgs;
+use crate::recording_args::{RecordingArgs, is_json};
 
 /// Arguments of `genba diff`.
 #[derive(Debug, ClapArgs)]
@@ -111,7 +111,7 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
         .to_string_lossy()
         .into_owned();
     let read = |path: &Path| genba_count::saved_counts::read(path).map_err(Failure::usage);
-    if path.is_file() && is_json(path) {
+    if is_json(path) {
         return Ok(Side::of_counts(&name, &read(path)?));
     }
     let recording = RecordingArgs::of(path.to_owned(), counts.cloned());
@@ -137,14 +137,4 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
         side.join_counts(&read(&file)?);
     }
     Ok(side)
-}
-
-/// Whether a file is a JSON document: recordings start with a magic number, counts with a brace.
-fn is_json(path: &Path) -> bool {
-    use std::io::Read;
-    let mut first = [0];
-    std::fs::File::open(path)
-        .and_then(|mut file| file.read_exact(&mut first))
-        .is_ok()
-        && first == *b"{"
 }

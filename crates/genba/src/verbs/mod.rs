@@ -9,6 +9,7 @@ pub mod completions_and_man;
 pub mod count;
 pub mod diff;
 pub mod explain;
+pub mod export;
 pub mod flame;
 pub mod gate;
 pub mod grow;
