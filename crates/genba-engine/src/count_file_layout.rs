@@ -7,7 +7,7 @@
 //! RECORDS   Record[]: what counter number i counts
 //! LENGTHS   lengths of the instructions of blocks, a byte each
 //! SLOTS     a slot for each thread: u64 counters, from COUNTERS on
-//! …         bursts: see burst_layout
+//! …         bursts: see burst_layout; edits and windows: see duet_layout
 //! ```
 //!
 //! What must hold: a table's entry is complete before the number of entries in [`Control`] includes
@@ -15,12 +15,12 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use crate::burst_layout;
+use crate::{burst_layout, duet_layout};
 
 /// First bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
 /// Version of this layout; genba and the engine must have the same.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Offset of [`ModuleRecord`]s.
 pub const MODULES: u64 = 0x1_0000;
@@ -51,7 +51,7 @@ pub const COUNTERS: u64 = 0x4_0000;
 /// Maximum number of threads at a time.
 pub const SLOT_CAPACITY: u32 = 2048;
 /// Size of the whole file, bytes; its holes take no memory.
-pub const FILE_SIZE: u64 = burst_layout::DATA_END;
+pub const FILE_SIZE: u64 = duet_layout::WINDOWS_END;
 
 const _: () = assert!(MODULES + MODULE_CAPACITY as u64 * 56 <= CODE_RANGES);
 const _: () = assert!(CODE_RANGES + CODE_RANGE_CAPACITY as u64 * 24 <= NAMES);
@@ -124,6 +124,14 @@ pub struct Control {
     pub burst_notes: AtomicU32,
     /// 1 if the process's memory is limited, but generously ([`crate::resource_limits`]).
     pub limited: AtomicU32,
+    /// Number of [`duet_layout::Edit`]s; written by genba before the start.
+    pub edits: AtomicU32,
+    /// Number of [`duet_layout::Window`]s in use.
+    pub windows: AtomicU32,
+    /// Number of blocks that were laid down twice because they have an edit.
+    pub duet_blocks: AtomicU32,
+    /// Number of edits whose instruction is not the one in memory.
+    pub foreign_edits: AtomicU32,
     /// Internal figures, such as blocks translated again because their code changed.
     pub statistics: [AtomicU64; 16],
     /// Why the engine ended the process, UTF-8.

@@ -25,6 +25,7 @@ pub mod basic_block;
 pub mod burst_layout;
 pub mod count_file_layout;
 pub mod counter_placement;
+pub mod duet_layout;
 pub mod emitter;
 pub mod fragment;
 pub mod heap;

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::duet_layout::DuetParameters;
 use crate::count_file_layout::{FILE_SIZE, SLOT_THREAD};
 use crate::fragment::{LandingPad, TABLE_BYTES};
 use crate::raw_syscall;
@@ -9,6 +10,7 @@ use crate::runtime::bursts::{self, BurstParameters, Bursts};
 use crate::runtime::code_map::CodeMap;
 use crate::runtime::context_switch::{TABLE, label};
 use crate::runtime::count_file::CountFile;
+use crate::runtime::duet::Duet;
 use crate::runtime::dispatch::set_resume_point;
 use crate::runtime::engine::Engine;
 use crate::runtime::indirect_branch_tables::miss;
@@ -40,6 +42,8 @@ pub struct BootParameters {
     pub transfers: u64,
     /// Which bursts are requested.
     pub bursts: BurstParameters,
+    /// Which duet is requested.
+    pub duet: DuetParameters,
 }
 
 /// Bytes of both tables of indirect branches: of jumps, and of returns.
@@ -59,13 +63,14 @@ pub unsafe fn start(boot: usize) -> ! {
         let table = reserve_table();
         // Before the first slot is taken, which says which system calls the engine sees.
         let bursts = Bursts::new(boot.bursts);
+        let duet = Duet::new(boot.duet, shared);
         let mut slots = ThreadSlots::new(shared, boot.children != 0);
         let Some(state) = slots.take(SLOT_THREAD) else {
             runtime::refuse("there is no room for a thread's counters")
         };
         // The engine looks at its thread's state before the program runs.
         core::arch::asm!("wrgsbase {}", in(reg) state.0, options(nostack, preserves_flags));
-        let code_map = CodeMap::new(shared, table as u32, boot.transfers);
+        let code_map = CodeMap::new(shared, table as u32, boot.transfers, duet);
         let mut engine = Engine::new(code_map, slots, boot.children != 0);
         engine.bursts = bursts;
         engine.processes.push(SignalActions::first());

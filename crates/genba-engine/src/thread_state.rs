@@ -1,7 +1,7 @@
 //! What every thread has at `gs:0`: saved registers, addresses of the engine's entry points, then
 //! the counters. The offsets are part of the translated code.
 
-use crate::{burst_layout, count_file_layout};
+use crate::{burst_layout, count_file_layout, duet_layout};
 
 /// Address of the state itself.
 pub const SELF: u32 = 0x00;
@@ -99,6 +99,20 @@ pub const BURST_WALL: u32 = 0x438;
 pub const BURST_PAUSED: u32 = 0x440;
 /// Instructions that the slot's counters had counted at the beginning of the burst.
 pub const BURST_INSTRUCTIONS: u32 = 0x448;
+/// Words of edits: [`duet_layout::slot_offset`].
+pub const EDIT_SLOTS: u32 = duet_layout::SLOTS_OFFSET;
+/// For each block that is laid down twice, the address of the side that the thread executes.
+pub const SELECTORS: u32 = 0x700;
+/// Side of the duet that the thread executes: 0 as it is, 1 edited.
+pub const DUET_SIDE: u32 = 0x900;
+/// Number of windows that the thread has begun.
+pub const DUET_STEP: u32 = 0x908;
+/// CPU time of the thread at the beginning of the window, nanoseconds.
+pub const DUET_CPU: u32 = 0x910;
+/// Executions of blocks with edits at the beginning of the window.
+pub const DUET_ROUNDS: u32 = 0x918;
+/// Number of the thread in windows.
+pub const DUET_THREAD: u32 = 0x920;
 /// Offset of the words of the burst under way.
 pub const RECORDING: u32 = burst_layout::RECORDING as u32;
 /// Where `xsave` saves the program's vector registers.
@@ -113,6 +127,8 @@ pub const ENGINE_STACK_LOW: u32 = 0x6000;
 /// Offset of the first counter.
 pub const COUNTERS: u32 = count_file_layout::COUNTERS as u32;
 
+const _: () = assert!(EDIT_SLOTS + duet_layout::SLOT_CAPACITY * 8 <= SELECTORS);
+const _: () = assert!(SELECTORS + duet_layout::DUET_CAPACITY * 8 <= DUET_SIDE);
 const _: () = assert!(XSAVE + XSAVE_CAPACITY <= ENGINE_STACK_LOW && ENGINE_STACK_LOW < COUNTERS);
 
 /// [`EXIT`]: an indirect branch to [`TARGET`] that no table knows.
@@ -125,6 +141,12 @@ pub const EXIT_RETURN: u32 = u32::MAX - 2;
 pub const EXIT_THREAD_BEGINS: u32 = u32::MAX - 3;
 /// [`EXIT`]: a system call that the engine must see.
 pub const EXIT_SYSCALL: u32 = u32::MAX;
+
+/// Offset of the selector of a block that is laid down twice.
+#[must_use]
+pub const fn selector(number: u32) -> u32 {
+    SELECTORS + number * 8
+}
 
 /// Offset of a counter from %gs.
 #[must_use]

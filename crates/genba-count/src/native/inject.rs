@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use genba_engine::count_file_layout::{CODE_RANGES, CodeRange, Control, FILE_SIZE, MAGIC, VERSION};
+use genba_engine::duet_layout::{DuetParameters, EDITS, Edit};
 use genba_engine::runtime::bursts::BurstParameters;
 use genba_engine::startup::BootParameters;
 
@@ -28,6 +29,10 @@ pub struct EngineOptions {
     pub code_ranges: Vec<CodeRange>,
     /// Which bursts are requested.
     pub bursts: BurstParameters,
+    /// Which duet is requested.
+    pub duet: DuetParameters,
+    /// What it edits.
+    pub edits: Vec<Edit>,
 }
 
 /// Why the engine was not started in a process.
@@ -178,6 +183,7 @@ fn load(remote: &mut Remote<'_>, options: &EngineOptions, mask: u64) -> io::Resu
         children: u64::from(options.children),
         transfers: options.transfers,
         bursts: options.bursts,
+        duet: options.duet,
     };
     let start = with_context("cannot load the engine", load_engine(remote, &boot))?;
     Ok((counts, start))
@@ -216,6 +222,7 @@ fn make_count_file(remote: &mut Remote<'_>, options: &EngineOptions) -> io::Resu
     let file = File::options().read(true).write(true).open(path)?;
     initialise_count_file(&file)?;
     write_code_ranges(&file, &options.code_ranges)?;
+    write_edits(&file, &options.edits)?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
     // SAFETY: a descriptor of ours.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) };
@@ -250,6 +257,15 @@ fn write_code_ranges(file: &File, code_ranges: &[CodeRange]) -> io::Result<()> {
     file.write_all_at(&count.to_le_bytes(), at)
 }
 
+/// Writes the edits of a duet to where the engine reads them.
+fn write_edits(file: &File, edits: &[Edit]) -> io::Result<()> {
+    for (at, edit) in (EDITS..).step_by(size_of::<Edit>()).zip(edits) {
+        file.write_all_at(as_bytes(edit), at)?;
+    }
+    let at = std::mem::offset_of!(Control, edits) as u64;
+    file.write_all_at(&(edits.len() as u32).to_le_bytes(), at)
+}
+
 /// Loads the engine binary into the process; its entry point, argument and stack pointer.
 fn load_engine(remote: &mut Remote<'_>, boot: &BootParameters) -> io::Result<(u64, u64, u64)> {
     let damaged = || io::Error::other("the engine binary is damaged");
@@ -282,9 +298,10 @@ fn load_engine(remote: &mut Remote<'_>, boot: &BootParameters) -> io::Result<(u6
     Ok((base + binary.start, argument, base + whole - 8))
 }
 
-fn as_bytes(boot: &BootParameters) -> &[u8] {
-    // SAFETY: plain numbers without padding.
-    unsafe { std::slice::from_raw_parts((&raw const *boot).cast(), size_of::<BootParameters>()) }
+/// Returns the bytes of a structure of plain numbers without padding.
+fn as_bytes<T: Copy>(of: &T) -> &[u8] {
+    // SAFETY: the engine's structures, which have no padding.
+    unsafe { std::slice::from_raw_parts((&raw const *of).cast(), size_of::<T>()) }
 }
 
 /// General registers in the order of their numbers in instructions.

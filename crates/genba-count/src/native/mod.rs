@@ -8,6 +8,8 @@ mod burst_words;
 mod bursts_to_observation;
 mod count_file;
 mod counters_to_executions;
+mod duet_run;
+mod duet_windows;
 mod engine_binary;
 mod executions_by_address;
 mod inject;
@@ -31,6 +33,9 @@ use burst_words::BurstFile;
 use count_file::Counts;
 use inject::EngineOptions;
 use process_follower::{Followed, Process};
+
+pub use duet_run::{CodeEdit, DuetRequest, DuetRun, SavedRegister, run_duet};
+pub use duet_windows::{DuetFile, DuetWindow};
 
 /// Name of the engine.
 pub const NAME: &str = "genba";

@@ -7,6 +7,7 @@ use genba_engine::count_file_layout::{
     CODE_RANGE_CAPACITY, CodeRange, TRANSFERS_ALL, TRANSFERS_ENTRIES, TRANSFERS_NONE,
     TRANSFERS_WITHIN, path_hash,
 };
+use genba_engine::duet_layout::DuetParameters;
 use genba_engine::runtime::bursts::BurstParameters;
 use genba_model::CodeSpan;
 
@@ -41,6 +42,8 @@ pub fn engine_options(request: &CountRequest) -> Result<EngineOptions, String> {
             .as_ref()
             .map(burst_parameters)
             .unwrap_or_default(),
+        duet: DuetParameters::default(),
+        edits: Vec::new(),
     })
 }
 

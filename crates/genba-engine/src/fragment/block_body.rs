@@ -22,8 +22,17 @@ impl<W: BuildContext> Builder<'_, W> {
             self.emitter().bytes(&block.pc.to_le_bytes());
             return Ok(None);
         }
+        if self.has_edits(block)
+            && let Some(next) = self.duet(block)?
+        {
+            return Ok(next);
+        }
         let counter = self.context.counter(block, false)?;
         self.open(block, counter, false);
+        if self.context.is_plain() {
+            self.uncounted_body(block)?;
+            return self.end(block, None);
+        }
         let saved_rcx_counter = self.body(block, counter)?;
         self.end(block, saved_rcx_counter)
     }
@@ -62,7 +71,22 @@ impl<W: BuildContext> Builder<'_, W> {
         Ok((placement.method == IncrementMethod::SavedRcx).then_some(counter))
     }
 
-    fn end(
+    /// Emits the instructions of a block without its counter increment.
+    fn uncounted_body(&mut self, block: &Block) -> Result<(), Error> {
+        let body = block.body();
+        for (index, instruction) in block.instructions.iter().enumerate() {
+            if index > 0 {
+                self.mark(Mark::Instruction);
+            }
+            if index < body {
+                let raw = self.raw(instruction);
+                self.emitter().copy(instruction, &raw)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(
         &mut self,
         block: &Block,
         saved_rcx_counter: Option<u32>,

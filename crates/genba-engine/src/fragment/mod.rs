@@ -18,6 +18,7 @@
 mod block_body;
 mod branches;
 mod counter_increment;
+mod duet_block;
 mod instruction_bytes;
 mod landing_pad;
 mod observed_memory;
@@ -34,6 +35,7 @@ use alloc::vec::Vec;
 use iced_x86::{Instruction, InstructionInfoFactory};
 
 use crate::basic_block::{Block, BlockEnd, decode};
+use crate::duet_layout::Edit;
 use crate::emitter::{Emitter, TooFar};
 use crate::liveness::ProgramCode;
 use crate::recovery_marks::{Mark, Marked};
@@ -79,6 +81,28 @@ pub trait BuildContext: ProgramCode {
     fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error>;
     /// Returns the number of an indirect jump whose targets are recorded.
     fn site(&mut self, from: u64) -> u32;
+    /// Whether only blocks with edits are counted.
+    fn is_plain(&self) -> bool {
+        false
+    }
+    /// Whether an instruction in this range is edited.
+    fn edits_within(&self, _begin: u64, _end: u64) -> bool {
+        false
+    }
+    /// Whether edits are made, rather than blocks laid down twice as they are.
+    fn makes_edits(&self) -> bool {
+        false
+    }
+    /// Returns the edit of an instruction.
+    fn edit(&self, _pc: u64) -> Option<&Edit> {
+        None
+    }
+    /// Returns the number of a new block that is laid down twice; `None` if there are too many.
+    fn new_duet_block(&mut self) -> Option<u32> {
+        None
+    }
+    /// Notes that an edit is not for the instruction at its place.
+    fn note_foreign_edit(&self) {}
     /// Returns the address, below 2 GiB, of the table that indirect branches look into by the low
     /// 16 bits of their target. The table of returns is [`TABLE_BYTES`] after it.
     fn table(&self) -> u32;
@@ -132,6 +156,28 @@ pub struct NewExit {
     pub leaves_burst: bool,
 }
 
+/// A block that is laid down twice.
+#[derive(Clone, Copy, Debug)]
+pub struct NewDuet {
+    /// Offsets of both sides.
+    pub sides: [u16; 2],
+    /// Its counter.
+    pub counter: u32,
+}
+
+/// A part of an edit in which a register of the program is elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRestore {
+    /// Offset of the first byte.
+    pub begin: u16,
+    /// Offset after the last.
+    pub end: u16,
+    /// Number of the register.
+    pub register: u8,
+    /// Number of the word of edits that has it.
+    pub slot: u8,
+}
+
 /// A fragment, ready to be put at its base address.
 pub struct Fragment {
     /// The code, to be at its base.
@@ -148,6 +194,10 @@ pub struct Fragment {
     pub calls: Vec<(u64, u16)>,
     /// Recovery marks, in the order of their offsets.
     pub marks: Vec<Marked>,
+    /// Blocks that are laid down twice, in the order of their numbers.
+    pub duets: Vec<NewDuet>,
+    /// Where registers of the program are in words of edits.
+    pub restores: Vec<NewRestore>,
 }
 
 /// A call whose call stub is still to be emitted.
@@ -241,7 +291,7 @@ pub fn build<W: BuildContext>(
     let mut block = decode(pc, builder.context.bytes(pc));
     loop {
         builder.expect_successors(&block);
-        let next = if builder.is_short_loop(&block) {
+        let next = if builder.is_short_loop(&block) && !builder.context.is_plain() {
             builder.unroll(&block)?
         } else {
             builder.block(&block)?
@@ -299,6 +349,8 @@ impl<'a, W: BuildContext> Builder<'a, W> {
                 returns: Vec::new(),
                 calls: Vec::new(),
                 marks: Vec::with_capacity(128),
+                duets: Vec::new(),
+                restores: Vec::new(),
             },
             pending_calls: Vec::new(),
             mismatches: Vec::new(),

@@ -19,6 +19,7 @@ const CODE_TIMER: i32 = -2;
 /// kernel. Time in the kernel does not count, so that the signal does not interrupt system calls.
 const CLOCK: usize = -3isize as usize;
 const CLOCK_MONOTONIC: usize = 1;
+const CLOCK_THREAD_CPUTIME: usize = 3;
 /// `SIGEV_SIGNAL | SIGEV_THREAD_ID`.
 const NOTIFY_THREAD: u32 = 4;
 
@@ -47,6 +48,12 @@ fn time(clock: usize) -> u64 {
 #[must_use]
 pub fn cpu_nanoseconds() -> u64 {
     time(CLOCK)
+}
+
+/// Returns the thread's CPU time, nanoseconds.
+#[must_use]
+pub fn thread_cpu_nanoseconds() -> u64 {
+    time(CLOCK_THREAD_CPUTIME)
 }
 
 /// Returns the time since a fixed moment, nanoseconds.

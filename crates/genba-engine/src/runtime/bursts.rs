@@ -18,7 +18,7 @@ use crate::fragment::{BuildContext, LandingPad};
 use crate::thread_state::{self, State};
 
 use super::burst_recording::{self, FinishedBurst, KeptBursts};
-use super::burst_timer;
+use super::{burst_timer, duet};
 use super::context_switch::label;
 use super::dispatch::NextAction;
 use super::engine::{Engine, ResumePoint, aim};
@@ -134,20 +134,40 @@ pub unsafe fn under_way(state: State) -> bool {
     unsafe { state.get(thread_state::BURST) != 0 }
 }
 
-/// Gives the calling thread a timer, if bursts are requested.
+/// Whether new threads begin in the dispatcher: for bursts, or for the side of a duet.
+#[must_use]
+pub fn prepares_threads(engine: &Engine) -> bool {
+    engine.bursts.is_some() || engine.code_map.duet.is_plain()
+}
+
+/// Returns the time until the timer of a thread is to fire, nanoseconds; `None` if it has none.
+fn next_interval(engine: &mut Engine) -> Option<u64> {
+    match &mut engine.bursts {
+        Some(bursts) => Some(bursts.interval()),
+        None if engine.code_map.duet.has_windows() => Some(engine.code_map.duet.interval()),
+        None => None,
+    }
+}
+
+/// Gives the calling thread a timer, if bursts or windows are requested.
 ///
 /// # Safety
 /// The state must be the caller's own.
 pub unsafe fn begin_thread(engine: &mut Engine, state: State) {
-    let Some(bursts) = &mut engine.bursts else {
-        return;
-    };
     // SAFETY: the caller's promise.
     unsafe {
-        bursts.threads += 1;
-        state.set(thread_state::BURST_THREAD, bursts.threads);
+        if engine.code_map.duet.is_plain() {
+            duet::begin_thread(engine, state);
+        }
+        if let Some(bursts) = &mut engine.bursts {
+            bursts.threads += 1;
+            state.set(thread_state::BURST_THREAD, bursts.threads);
+        }
+        let Some(interval) = next_interval(engine) else {
+            return;
+        };
         if burst_timer::create(state) {
-            burst_timer::set(state, bursts.interval());
+            burst_timer::set(state, interval);
         } else {
             let notes = &engine.code_map.shared.control().burst_notes;
             notes.fetch_or(NOTE_TIMER, Ordering::Relaxed);
@@ -161,12 +181,12 @@ pub unsafe fn begin_thread(engine: &mut Engine, state: State) {
 /// # Safety
 /// The state must be the caller's own.
 pub unsafe fn restart(engine: &mut Engine, state: State) {
-    if let Some(bursts) = &mut engine.bursts {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if burst_timer::has_fired(state) {
-                burst_timer::set(state, bursts.interval());
-            }
+    // SAFETY: the caller's promise.
+    unsafe {
+        if burst_timer::has_fired(state)
+            && let Some(interval) = next_interval(engine)
+        {
+            burst_timer::set(state, interval);
         }
     }
 }

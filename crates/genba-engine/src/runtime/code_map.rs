@@ -4,6 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::sync::atomic::Ordering;
 
 use crate::address_map::AddressMap;
 use crate::address_ranges::AddressRanges;
@@ -12,6 +13,7 @@ use crate::count_file_layout::{
     CodeRange, KIND_BLOCK, KIND_TRANSFER, ModuleRecord, Record, TRANSFERS_ALL, TRANSFERS_NONE,
     TRANSFERS_WITHIN, path_hash,
 };
+use crate::duet_layout::Edit;
 use crate::fragment::{BuildContext, Error};
 use crate::liveness::ProgramCode;
 use crate::proc_maps;
@@ -19,6 +21,7 @@ use crate::raw_syscall;
 
 use super::block_index::BlockIndex;
 use super::count_file::CountFile;
+use super::duet::Duet;
 use super::writable_code::WritableCode;
 
 /// Maximum number of pages without code that are remembered.
@@ -118,6 +121,8 @@ pub struct CodeMap {
     pub site_pcs: Vec<u64>,
     /// Code that the program can write to.
     pub writable_code: WritableCode,
+    /// Edits, and blocks that are laid down twice.
+    pub duet: Duet,
 }
 
 /// What is at an address.
@@ -135,7 +140,7 @@ pub enum CodeLookup {
 impl CodeMap {
     /// Returns a map of nothing.
     #[must_use]
-    pub fn new(shared: CountFile, table: u32, transfers: u64) -> Self {
+    pub fn new(shared: CountFile, table: u32, transfers: u64, duet: Duet) -> Self {
         Self {
             shared,
             regions: Vec::new(),
@@ -160,6 +165,7 @@ impl CodeMap {
             sites: AddressMap::default(),
             site_pcs: Vec::new(),
             writable_code: WritableCode::default(),
+            duet,
         }
     }
 
@@ -216,7 +222,10 @@ impl CodeMap {
             module,
             writable: mapping.writable,
         };
-        self.place_code_ranges(region, mapping.offset, path_hash(mapping.path));
+        let path = path_hash(mapping.path);
+        self.place_code_ranges(region, mapping.offset, path);
+        self.duet
+            .place_edits(region.start, region.end, mapping.offset, path);
         self.regions.push(region);
         self.translated.add(region.start, region.end);
         CodeLookup::Code(region)
@@ -423,6 +432,31 @@ impl BuildContext for CodeMap {
 
     fn table(&self) -> u32 {
         self.table
+    }
+
+    fn is_plain(&self) -> bool {
+        self.duet.is_plain()
+    }
+
+    fn edits_within(&self, begin: u64, end: u64) -> bool {
+        self.duet.edits_within(begin, end)
+    }
+
+    fn makes_edits(&self) -> bool {
+        self.duet.makes_edits()
+    }
+
+    fn edit(&self, pc: u64) -> Option<&Edit> {
+        self.duet.edit(pc)
+    }
+
+    fn new_duet_block(&mut self) -> Option<u32> {
+        self.duet.new_block()
+    }
+
+    fn note_foreign_edit(&self) {
+        let foreign = &self.shared.control().foreign_edits;
+        foreign.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -235,6 +235,7 @@ impl Engine {
                 .calls
                 .insert(returns_to, base + u64::from(offset));
         }
+        self.adopt_duets(&fragment);
         let first_exit = self.exits.len() as u32;
         for new in &fragment.exits {
             let mut exit = Exit::new(new.target, base + u64::from(new.site));
@@ -263,6 +264,21 @@ impl Engine {
             self.link_waiting(exit, block);
         }
         self.waiting = waiting;
+    }
+
+    /// Makes threads choose their side of the fragment's blocks that are laid down twice.
+    fn adopt_duets(&mut self, fragment: &Fragment) {
+        let at = |offset: u16| fragment.emitter.base + u64::from(offset);
+        let duet = &mut self.code_map.duet;
+        for new in &fragment.duets {
+            duet.note_counter(new.counter);
+            self.slots.add_selector(new.sides.map(at));
+            let blocks = &self.code_map.shared.control().duet_blocks;
+            blocks.fetch_add(1, Ordering::Relaxed);
+        }
+        for new in &fragment.restores {
+            duet.note_restore(at(new.begin), at(new.end), new.register, new.slot);
+        }
     }
 
     /// Links the exits that have waited for a block, `number` and those after it, so that they need

@@ -10,6 +10,7 @@ pub mod code_map;
 pub mod context_switch;
 pub mod count_file;
 pub mod dispatch;
+pub mod duet;
 pub mod engine;
 pub mod exec;
 pub mod forked_child;

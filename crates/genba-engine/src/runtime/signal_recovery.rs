@@ -56,6 +56,7 @@ impl InterruptedState {
                 unrecorded: None,
             };
             if engine.in_cache(rip) {
+                let registers = engine.code_map.duet.restored(state, rip, registers);
                 let saved = SavedRegisters {
                     rax: state.get(thread_state::RAX),
                     rcx: state.get(thread_state::RCX),

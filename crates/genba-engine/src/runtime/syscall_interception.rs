@@ -135,7 +135,7 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
                         let place = engine.get(call.next);
                         set_resume_point(state, call.next, place);
                         set_resume_point(clone.child, call.next, place);
-                        if engine.bursts.is_some() && clone.is_thread() {
+                        if bursts::prepares_threads(engine) && clone.is_thread() {
                             bursts::prepare_thread(clone.child);
                         }
                         return NextAction::Clone(clone);

@@ -1,14 +1,17 @@
 //! Thread slots: each has a state ([`crate::thread_state`]), a stack for the engine's code, and
 //! counters in the count file.
 
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::count_file_layout::{COUNTERS, SLOT_CAPACITY, SLOT_SIZE, SLOT_VFORK, SLOTS};
+use crate::duet_layout::{self, slot_offset};
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State};
 
 use super::context_switch::label;
 use super::count_file::CountFile;
+use super::duet::SIDE_AS_IS;
 use super::{burst_timer, memory_changes, syscall_interception, writable_code};
 
 /// Bytes of a slot before its counters, which are private to the process.
@@ -21,6 +24,8 @@ static IN_USE: [AtomicU32; SLOT_CAPACITY as usize] =
 /// From this many slots on, children of `vfork` share slots.
 const MAX_SEPARATE_VFORK_SLOTS: u32 = SLOT_CAPACITY / 2;
 
+const SLOT_CAPACITY_OF_EDITS: u8 = duet_layout::SLOT_CAPACITY as u8;
+
 /// The slots of a process.
 pub struct ThreadSlots {
     shared: CountFile,
@@ -32,6 +37,8 @@ pub struct ThreadSlots {
     watching: bool,
     /// Lowest address of write-protected code, and bytes to its highest.
     code: (u64, u64),
+    /// Addresses of both sides of the blocks that are laid down twice.
+    selectors: Vec<[u64; 2]>,
 }
 
 impl ThreadSlots {
@@ -43,6 +50,7 @@ impl ThreadSlots {
             vfork_apart,
             watching: false,
             code: (0, 0),
+            selectors: Vec::new(),
             used: 0,
             class: [0; SLOT_CAPACITY as usize],
         }
@@ -95,7 +103,10 @@ impl ThreadSlots {
         IN_USE[slot as usize].store(1, Ordering::Relaxed);
         let state = self.state(slot);
         // SAFETY: mapped, and nobody's.
-        unsafe { initialise(state, slot, self.watching, self.code) };
+        unsafe {
+            initialise(state, slot, self.watching, self.code);
+            self.set_side(state, SIDE_AS_IS);
+        }
         Some(state)
     }
 
@@ -122,6 +133,31 @@ impl ThreadSlots {
                 state.set(thread_state::CODE_LOW, low);
                 state.set(thread_state::CODE_BYTES, bytes);
                 special_calls(state, self.watching, bytes > 0);
+            }
+        }
+    }
+
+    /// Adds a block that is laid down twice, with the addresses of its sides.
+    pub fn add_selector(&mut self, sides: [u64; 2]) {
+        let offset = thread_state::selector(self.selectors.len() as u32);
+        self.selectors.push(sides);
+        for slot in 0..self.used {
+            let state = self.state(slot);
+            // SAFETY: mapped; no thread reads the word yet.
+            unsafe { state.set(offset, sides[state.get(thread_state::DUET_SIDE) as usize & 1]) };
+        }
+    }
+
+    /// Leads a thread to a side of all blocks that are laid down twice.
+    ///
+    /// # Safety
+    /// The state must be the caller's own, or at rest.
+    pub unsafe fn set_side(&self, state: State, side: u64) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            state.set(thread_state::DUET_SIDE, side);
+            for (number, sides) in (0..).zip(&self.selectors) {
+                state.set(thread_state::selector(number), sides[side as usize & 1]);
             }
         }
     }
@@ -188,6 +224,9 @@ unsafe fn initialise(state: State, slot: u32, watching: bool, code: (u64, u64)) 
         state.set(thread_state::HELD_SIGNAL, 0);
         state.set(thread_state::CODE_LOW, code.0);
         state.set(thread_state::CODE_BYTES, code.1);
+        for slot in 0..SLOT_CAPACITY_OF_EDITS {
+            state.set(slot_offset(slot), u64::from(slot & 1 == 0));
+        }
         special_calls(state, watching, code.1 > 0);
         fresh_vectors(state);
     }

@@ -1,0 +1,272 @@
+//! A duet at run time: blocks with edits exist twice, and the timer of each thread leads it from side
+//! to side. The time that a thread has spent on a side, and how often it executed such blocks meanwhile,
+//! is a window of the count file.
+//!
+//! What must hold: windows of a thread come in pairs, one of each side, in random order, so that what
+//! drifts is the same on both. A side can change between any two instructions, so edits compute the same
+//! whatever the other side did before.
+
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
+
+use crate::duet_layout::{
+    DUET_CAPACITY, DuetParameters, EDIT_CAPACITY, EDITS, Edit, WINDOW_CAPACITY, WINDOWS, Window,
+    slot_offset,
+};
+use crate::thread_state::{self, State};
+
+use super::burst_timer;
+use super::count_file::CountFile;
+use super::dispatch::NextAction;
+use super::engine::Engine;
+
+/// The side as the program is.
+pub const SIDE_AS_IS: u64 = 0;
+
+/// A register that is restored where a signal interrupts an edit.
+#[derive(Clone, Copy, Debug)]
+struct PlacedRestore {
+    begin: u64,
+    end: u64,
+    register: u8,
+    slot: u8,
+}
+
+/// The duet of a process, and the edits that it is about.
+#[derive(Default)]
+pub struct Duet {
+    parameters: DuetParameters,
+    edits: Vec<Edit>,
+    /// Addresses of edited instructions that are mapped, and the number of their edit; in order.
+    placed: Vec<(u64, u32)>,
+    /// Number of blocks that were laid down twice.
+    blocks: u32,
+    /// Their counters.
+    counters: Vec<u32>,
+    restores: Vec<PlacedRestore>,
+    random: u64,
+    threads: u64,
+}
+
+impl Duet {
+    /// Returns the duet that was requested of a process.
+    #[must_use]
+    pub fn new(parameters: DuetParameters, shared: CountFile) -> Self {
+        let count = shared.control().edits.load(Ordering::Relaxed);
+        let from = (shared.0 as u64 + EDITS) as *const Edit;
+        let count = count.min(EDIT_CAPACITY) as usize;
+        // SAFETY: within the table, which genba filled before the start; plain numbers.
+        let edits = unsafe { core::slice::from_raw_parts(from, count) }.to_vec();
+        if parameters.window_nanoseconds > 0 {
+            burst_timer::use_signal();
+        }
+        Self {
+            parameters,
+            edits,
+            random: parameters.seed ^ 0x9E37_79B9_7F4A_7C15,
+            ..Self::default()
+        }
+    }
+
+    /// Whether only blocks with edits are counted.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.parameters.plain != 0
+    }
+
+    /// Whether side 1 is edited; if not, it is a second copy of side 0.
+    #[must_use]
+    pub fn makes_edits(&self) -> bool {
+        self.parameters.edited != 0
+    }
+
+    /// Whether threads change sides.
+    #[must_use]
+    pub fn has_windows(&self) -> bool {
+        self.parameters.window_nanoseconds > 0
+    }
+
+    /// Places the edits of a file of which a part is mapped: from `offset` on, at `start` to `end`.
+    pub fn place_edits(&mut self, start: u64, end: u64, offset: u64, path: u64) {
+        self.placed.retain(|&(pc, _)| !(start..end).contains(&pc));
+        for (number, edit) in (0..).zip(&self.edits) {
+            let pc = start.wrapping_add(edit.offset.wrapping_sub(offset));
+            let inside = edit.offset >= offset && edit.offset - offset < end - start;
+            if edit.path == path && inside {
+                self.placed.push((pc, number));
+            }
+        }
+        self.placed.sort_unstable();
+    }
+
+    /// Whether there is an edit for an instruction in this range.
+    #[must_use]
+    pub fn edits_within(&self, begin: u64, end: u64) -> bool {
+        let at = self.placed.partition_point(|&(pc, _)| pc < begin);
+        self.placed.get(at).is_some_and(|&(pc, _)| pc < end)
+    }
+
+    /// Returns the edit of the instruction at an address.
+    #[must_use]
+    pub fn edit(&self, pc: u64) -> Option<&Edit> {
+        let at = self.placed.binary_search_by_key(&pc, |&(pc, _)| pc).ok()?;
+        self.edits.get(self.placed[at].1 as usize)
+    }
+
+    /// Returns the number of a new block that is laid down twice; `None` if there are too many.
+    pub fn new_block(&mut self) -> Option<u32> {
+        let number = self.blocks;
+        (number < DUET_CAPACITY).then(|| {
+            self.blocks += 1;
+            number
+        })
+    }
+
+    /// Notes the counter of a block that is laid down twice.
+    pub fn note_counter(&mut self, counter: u32) {
+        self.counters.push(counter);
+    }
+
+    /// Notes that a register is to be restored while a thread is in this part of the code cache.
+    pub fn note_restore(&mut self, begin: u64, end: u64, register: u8, slot: u8) {
+        self.restores.push(PlacedRestore {
+            begin,
+            end,
+            register,
+            slot,
+        });
+    }
+
+    /// Returns the program's registers at a place in the code cache, where those of edits may differ.
+    ///
+    /// # Safety
+    /// The state must be the caller's own.
+    #[must_use]
+    pub unsafe fn restored(&self, state: State, rip: u64, mut registers: [u64; 16]) -> [u64; 16] {
+        for restore in &self.restores {
+            if (restore.begin..restore.end).contains(&rip) {
+                // SAFETY: the caller's promise; a word of edits.
+                let value = unsafe { state.get(slot_offset(restore.slot)) };
+                registers[usize::from(restore.register) & 15] = value;
+            }
+        }
+        registers
+    }
+
+    fn random(&mut self) -> u64 {
+        // xorshift64 (Marsaglia, 2003).
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    /// Returns the length of a window: half to one and a half times the mean, nanoseconds. Zero if
+    /// there are none.
+    pub fn interval(&mut self) -> u64 {
+        let mean = self.parameters.window_nanoseconds;
+        let random = self.random() >> 32;
+        mean / 2 + ((mean * random) >> 32)
+    }
+
+    unsafe fn rounds(&self, state: State) -> u64 {
+        let counters = self.counters.iter();
+        counters.fold(0u64, |sum, &counter| {
+            // SAFETY: the caller's own state, which has a counter for each.
+            sum.wrapping_add(unsafe { state.get(thread_state::counter(counter)) })
+        })
+    }
+
+    /// Returns the side on which a thread begins.
+    fn first_side(&mut self) -> u64 {
+        match self.has_windows() {
+            true => self.random() & 1,
+            false => self.parameters.seed & 1,
+        }
+    }
+}
+
+/// Begins the first window of the calling thread.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn begin_thread(engine: &mut Engine, state: State) {
+    let duet = &mut engine.code_map.duet;
+    // SAFETY: the caller's promise.
+    unsafe {
+        state.set(thread_state::DUET_THREAD, duet.threads);
+        state.set(thread_state::DUET_STEP, 0);
+        duet.threads += 1;
+        let side = duet.first_side();
+        engine.slots.set_side(state, side);
+        begin_window(engine, state);
+    }
+}
+
+unsafe fn begin_window(engine: &Engine, state: State) {
+    // SAFETY: the caller's own state.
+    unsafe {
+        let rounds = engine.code_map.duet.rounds(state);
+        state.set(thread_state::DUET_ROUNDS, rounds);
+        state.set(
+            thread_state::DUET_CPU,
+            burst_timer::thread_cpu_nanoseconds(),
+        );
+    }
+}
+
+/// Handles a signal of the thread's timer: ends a window, changes the side, begins the next window.
+/// `None` for other signals.
+///
+/// # Safety
+/// The state must be the caller's own, with the signal in it.
+pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<NextAction> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let number = state.get(thread_state::SIGNAL_NUMBER) as usize;
+        let info = state.get(thread_state::SIGNAL_INFO) as usize;
+        if !engine.code_map.duet.has_windows() || !burst_timer::is_own(state, number, info) {
+            return None;
+        }
+        let cpu = burst_timer::thread_cpu_nanoseconds();
+        let duet = &mut engine.code_map.duet;
+        let (step, side) = (
+            state.get(thread_state::DUET_STEP),
+            state.get(thread_state::DUET_SIDE),
+        );
+        let window = Window {
+            thread: state.get(thread_state::DUET_THREAD) as u32,
+            step: (step << 1 | side) as u32,
+            rounds: duet
+                .rounds(state)
+                .wrapping_sub(state.get(thread_state::DUET_ROUNDS)),
+            cpu_nanoseconds: cpu.wrapping_sub(state.get(thread_state::DUET_CPU)),
+            reserved: 0,
+        };
+        // The second window of a pair is on the other side.
+        let next = match step & 1 {
+            0 => side ^ 1,
+            _ => duet.random() & 1,
+        };
+        let interval = duet.interval();
+        record(engine.code_map.shared, window);
+        state.set(thread_state::DUET_STEP, step + 1);
+        engine.slots.set_side(state, next);
+        burst_timer::set(state, interval);
+        begin_window(engine, state);
+        let frame = state.get(thread_state::SIGNAL_CONTEXT) as usize;
+        Some(NextAction::Sigreturn(frame))
+    }
+}
+
+/// Appends a window to the count file, if there is room.
+fn record(shared: CountFile, window: Window) {
+    let used = &shared.control().windows;
+    let number = used.load(Ordering::Relaxed);
+    if number < WINDOW_CAPACITY {
+        let to = (shared.0 as u64 + WINDOWS) as *mut Window;
+        // SAFETY: within the table, under the engine's lock.
+        unsafe { to.add(number as usize).write(window) };
+        used.store(number + 1, Ordering::Release);
+    }
+}
