@@ -62,6 +62,8 @@ pub struct DuetParameters {
     pub window_nanoseconds: u64,
     /// Seed of lengths and of the order of sides; without windows, the side.
     pub seed: u64,
+    /// 1 if edits are right only while there is one thread: from the second on, there is no side 1.
+    pub single_thread: u64,
 }
 
 /// A register that the program has in a word of edits while the thread is in a part of an edit.
@@ -96,8 +98,10 @@ pub struct Edit {
     pub original_at: u8,
     /// Number of [`Self::restore`]s.
     pub restores: u8,
+    /// 1 if the instruction itself is without its lock prefix in the code.
+    pub without_lock: u8,
     /// Reserved.
-    pub reserved: [u8; 5],
+    pub reserved: [u8; 4],
     /// The code.
     pub code: [u8; EDIT_CODE_BYTES],
     /// What is restored where.

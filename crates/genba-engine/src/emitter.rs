@@ -137,6 +137,23 @@ impl Emitter {
         Ok(())
     }
 
+    /// Copies an instruction without the lock prefix that it begins with.
+    ///
+    /// # Errors
+    /// As [`Self::copy`].
+    pub fn copy_without_lock(
+        &mut self,
+        instruction: &Instruction,
+        raw: &[u8],
+    ) -> Result<(), TooFar> {
+        const LOCK: u8 = 0xF0;
+        let Some((&LOCK, rest)) = raw.split_first() else {
+            return self.copy(instruction, raw);
+        };
+        let plain = Decoder::with_ip(64, rest, instruction.ip() + 1, 0).decode();
+        self.copy(&plain, rest)
+    }
+
     fn aim_relative(&mut self, at: usize, to: u64, next: usize) -> Result<(), TooFar> {
         let from = self.base + next as u64;
         let displacement = i32::try_from(to.wrapping_sub(from) as i64).map_err(|_| TooFar)?;
@@ -329,6 +346,17 @@ mod tests {
             code: Vec::new(),
         };
         assert_eq!(far.copy(&instruction, &raw), Err(TooFar));
+    }
+
+    #[test]
+    fn operands_keep_their_address_without_the_lock_prefix() {
+        // lock add dword ptr [rip+0x100], 1 at 0x1000
+        let raw = [0xF0, 0x83, 0x05, 0, 1, 0, 0, 1];
+        let instruction = decoded(&raw, 0x1000);
+        let lines = emitted(0x4000, |e| {
+            e.copy_without_lock(&instruction, &raw).expect("near");
+        });
+        assert_eq!(lines, ["add dword ptr [1108h],1"]);
     }
 
     #[test]

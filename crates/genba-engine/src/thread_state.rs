@@ -154,6 +154,17 @@ pub const fn counter(number: u32) -> u32 {
     COUNTERS + number * 8
 }
 
+/// Gives the words of edits their values at the start of a thread ([`duet_layout::slot_offset`]).
+///
+/// # Safety
+/// As [`State::get`].
+pub unsafe fn initialise_edit_slots(state: State) {
+    for slot in 0..duet_layout::SLOT_CAPACITY as u8 {
+        // SAFETY: the caller's promise.
+        unsafe { state.set(duet_layout::slot_offset(slot), u64::from(slot & 1 == 0)) };
+    }
+}
+
 /// Address of a thread's state.
 #[derive(Clone, Copy)]
 pub struct State(pub usize);

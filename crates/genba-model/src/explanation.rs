@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, Event, NoiseFloor, SourceLine, TimePlace, Waits};
+use crate::{Estimate, Event, NoiseFloor, Proven, SourceLine, TimePlace, Waits};
 
 /// How the figures of a piece of evidence were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +75,9 @@ pub struct Finding {
     pub example: Option<Example>,
     /// How to confirm it: a command, or what to change.
     pub confirm: String,
+    /// What the fix gained in the running program, if that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven: Option<Proven>,
     /// Lines of source at the site, where the files were found; the call's after them, where the
     /// site is called from the user's code.
     #[serde(default)]

@@ -30,6 +30,7 @@ mod min_gain;
 mod observed_place;
 mod profile;
 mod profile_diff;
+mod proof;
 mod quantity;
 mod run;
 mod sampled_detail;
@@ -88,6 +89,7 @@ pub use observed_place::{
 pub use profile::{
     CallEdge, Event, FunctionRow, LineRow, ModuleRow, Precision, Profile, StackRow, ThreadRow,
 };
+pub use proof::{CodeChange, Proof, ProofKind, Proven};
 pub use profile_diff::{
     DiffSide, FunctionDiff, InstructionDiff, LineDiff, Moved, MovedHow, ProfileDiff,
 };

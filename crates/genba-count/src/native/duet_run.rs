@@ -43,6 +43,8 @@ pub struct CodeEdit {
     pub code: Vec<u8>,
     /// Offset in the code of the original instruction.
     pub original_at: Option<u8>,
+    /// Whether the original instruction has no lock prefix in the code.
+    pub without_lock: bool,
     /// Registers that are saved in parts of the code.
     pub saved: Vec<SavedRegister>,
 }
@@ -58,6 +60,8 @@ pub struct DuetRequest {
     pub edits: Vec<CodeEdit>,
     /// Whether edits are made. If not, both sides are the code as it is.
     pub edited: bool,
+    /// Whether the edits are right only while there is one thread.
+    pub single_thread: bool,
     /// Mean length of windows, CPU time of a thread. Zero: all threads stay on the side `seed & 1`.
     pub window: Duration,
     /// Seed of lengths and order.
@@ -106,6 +110,7 @@ pub fn run_duet(
             edited: request.edited.into(),
             window_nanoseconds: u64::try_from(request.window.as_nanos()).unwrap_or(u64::MAX >> 1),
             seed: request.seed,
+            single_thread: request.single_thread.into(),
         },
         edits,
     };
@@ -188,7 +193,8 @@ fn engine_edit(edit: &CodeEdit, path: u64, offset: u64) -> Option<Edit> {
         code_length: u8::try_from(without.len()).ok()?,
         original_at: edit.original_at.unwrap_or(NOT_CONTAINED),
         restores: edit.saved.len() as u8,
-        reserved: [0; 5],
+        without_lock: edit.without_lock.into(),
+        reserved: [0; 4],
         code: [0; EDIT_CODE_BYTES],
         restore: [Restore::default(); RESTORE_CAPACITY],
     };

@@ -35,6 +35,7 @@ use inject::EngineOptions;
 use process_follower::{Followed, Process};
 
 pub use duet_run::{CodeEdit, DuetRequest, DuetRun, SavedRegister, run_duet};
+pub use genba_engine::duet_layout::slot_offset;
 pub use duet_windows::{DuetFile, DuetWindow};
 
 /// Name of the engine.

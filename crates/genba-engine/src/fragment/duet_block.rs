@@ -89,7 +89,10 @@ impl<W: BuildContext> Builder<'_, W> {
                     };
                     self.emitter().bytes(before);
                     if let Some(after) = after {
-                        self.emitter().copy(instruction, &raw)?;
+                        match edit.without_lock {
+                            0 => self.emitter().copy(instruction, &raw)?,
+                            _ => self.emitter().copy_without_lock(instruction, &raw)?,
+                        }
                         self.emitter().bytes(after);
                     }
                     let restores = edit.restore.iter().take(usize::from(edit.restores));

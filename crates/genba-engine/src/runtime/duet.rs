@@ -46,6 +46,8 @@ pub struct Duet {
     restores: Vec<PlacedRestore>,
     random: u64,
     threads: u64,
+    /// Whether all threads stay on the side as it is from now on.
+    stopped: bool,
 }
 
 impl Duet {
@@ -179,9 +181,10 @@ impl Duet {
 
     /// Returns the side on which a thread begins.
     fn first_side(&mut self) -> u64 {
-        match self.has_windows() {
-            true => self.random() & 1,
-            false => self.parameters.seed & 1,
+        match (self.stopped, self.has_windows()) {
+            (true, _) => SIDE_AS_IS,
+            (_, true) => self.random() & 1,
+            (_, false) => self.parameters.seed & 1,
         }
     }
 }
@@ -200,6 +203,32 @@ pub unsafe fn begin_thread(engine: &mut Engine, state: State) {
         let side = duet.first_side();
         engine.slots.set_side(state, side);
         begin_window(engine, state);
+    }
+}
+
+/// Ends the duet before there is a second thread, or another process with the same memory, if the edits
+/// are right for one thread only.
+///
+/// # Safety
+/// The state must be the caller's own, and it the only thread so far.
+pub unsafe fn stop_before_second_thread(engine: &mut Engine, state: State) {
+    let duet = &mut engine.code_map.duet;
+    if duet.parameters.single_thread != 0 {
+        duet.stopped = true;
+        // SAFETY: the caller's promise.
+        unsafe { engine.slots.set_side(state, SIDE_AS_IS) };
+    }
+}
+
+/// Gives the words of edits the values that they have at the start of a thread. What runs next may be
+/// anything, and finds no half of an update.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn forget_words(engine: &Engine, state: State) {
+    if !engine.code_map.duet.edits.is_empty() {
+        // SAFETY: the caller's promise.
+        unsafe { thread_state::initialise_edit_slots(state) };
     }
 }
 
@@ -230,6 +259,10 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<Next
         }
         let cpu = burst_timer::thread_cpu_nanoseconds();
         let duet = &mut engine.code_map.duet;
+        let frame = state.get(thread_state::SIGNAL_CONTEXT) as usize;
+        if duet.stopped {
+            return Some(NextAction::Sigreturn(frame));
+        }
         let (step, side) = (
             state.get(thread_state::DUET_STEP),
             state.get(thread_state::DUET_SIDE),
@@ -254,7 +287,6 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<Next
         engine.slots.set_side(state, next);
         burst_timer::set(state, interval);
         begin_window(engine, state);
-        let frame = state.get(thread_state::SIGNAL_CONTEXT) as usize;
         Some(NextAction::Sigreturn(frame))
     }
 }

@@ -308,6 +308,7 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
         if let Some((from, to)) = found.unrecorded {
             engine.record_transfer(state, from, to);
         }
+        duet::forget_words(engine, state);
         if fault == WriteFault::OwnCode {
             word(context::RIP).write(engine.step(found.pc));
             return NextAction::Sigreturn(frame);

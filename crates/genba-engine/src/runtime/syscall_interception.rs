@@ -8,7 +8,7 @@ use super::context_switch::label;
 use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
 use super::{
-    EngineLock, bursts, exec, limit_changes, memory_changes, new_thread, program_mask,
+    duet, EngineLock, bursts, exec, limit_changes, memory_changes, new_thread, program_mask,
     signal_delivery,
 };
 
@@ -130,6 +130,7 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
             nr::RT_SIGPROCMASK => program_mask::sigprocmask(state, &call),
             nr::RT_SIGRETURN => return signal_delivery::sigreturn(engine, state),
             nr::CLONE | nr::FORK | nr::VFORK | nr::CLONE3 => {
+                duet::stop_before_second_thread(engine, state);
                 match new_thread::prepare(engine, state, &call) {
                     new_thread::Prepared::Thread(clone) => {
                         let place = engine.get(call.next);

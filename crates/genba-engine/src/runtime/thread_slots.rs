@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::count_file_layout::{COUNTERS, SLOT_CAPACITY, SLOT_SIZE, SLOT_VFORK, SLOTS};
-use crate::duet_layout::{self, slot_offset};
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State};
 
@@ -23,8 +22,6 @@ static IN_USE: [AtomicU32; SLOT_CAPACITY as usize] =
 
 /// From this many slots on, children of `vfork` share slots.
 const MAX_SEPARATE_VFORK_SLOTS: u32 = SLOT_CAPACITY / 2;
-
-const SLOT_CAPACITY_OF_EDITS: u8 = duet_layout::SLOT_CAPACITY as u8;
 
 /// The slots of a process.
 pub struct ThreadSlots {
@@ -224,9 +221,7 @@ unsafe fn initialise(state: State, slot: u32, watching: bool, code: (u64, u64)) 
         state.set(thread_state::HELD_SIGNAL, 0);
         state.set(thread_state::CODE_LOW, code.0);
         state.set(thread_state::CODE_BYTES, code.1);
-        for slot in 0..SLOT_CAPACITY_OF_EDITS {
-            state.set(slot_offset(slot), u64::from(slot & 1 == 0));
-        }
+        thread_state::initialise_edit_slots(state);
         special_calls(state, watching, code.1 > 0);
         fresh_vectors(state);
     }

@@ -1,0 +1,341 @@
+//! The runs of a proof: native, with two copies of the code as it is, with one of them edited.
+
+use std::time::{Duration, Instant};
+
+use genba_count::native::{DuetRequest, DuetRun, run_duet};
+use genba_model::{Estimate, ExitKind, Proven};
+use genba_run::{Cancel, CommandSpec, Finished, Launcher, Output};
+use genba_stats::{Judge, Verdict, median};
+
+use crate::window_pairs::{Pairs, pairs, site_speedup};
+use crate::{Plan, ProveError};
+
+/// Mean length of windows, CPU time of a thread. The kernel's timers of CPU time fire at its ticks, of 1
+/// to 4 ms.
+const WINDOW: Duration = Duration::from_millis(6);
+/// Differences of two copies of the same code below this are none, and a proof has an interval of about
+/// this width on either side.
+const MARGIN: f64 = 0.01;
+/// Significance level of the comparison of both codes.
+const ALPHA: f64 = 0.05;
+/// Significance level of the comparison of two copies of the same code: its false alarms.
+const SELF_CHECK_ALPHA: f64 = 0.01;
+/// Least pairs for a claim.
+const MIN_PAIRS: usize = 20;
+/// Widest interval of a claim, of its value, where no difference was found.
+const MAX_WIDTH: f64 = 0.1;
+/// Longest run that tries one of several changes.
+const MAX_TRIAL: Duration = Duration::from_secs(3);
+
+/// What to prove.
+#[derive(Clone, Debug)]
+pub struct ProofRequest {
+    /// The command, and how it is run.
+    pub spec: CommandSpec,
+    /// Path of the module that is edited, as mapped.
+    pub module: String,
+    /// Changes that may be the fix. The best is measured.
+    pub plans: Vec<Plan>,
+    /// Share of the program's time at the site.
+    pub share: Estimate,
+    /// Time for all runs.
+    pub budget: Duration,
+    /// Seed of the order of windows.
+    pub seed: u64,
+}
+
+/// What a proof found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// A measured speedup, with notes.
+    Proven(Box<Proven>, Vec<String>),
+    /// Nothing that can be claimed; why, and what to do.
+    NoClaim(String),
+}
+
+/// Is told what is being done, and how long it takes.
+pub trait Progress {
+    /// A stage begins or goes on.
+    fn update(&mut self, stage: &str, left: Option<Duration>);
+}
+
+impl<F: FnMut(&str, Option<Duration>)> Progress for F {
+    fn update(&mut self, stage: &str, left: Option<Duration>) {
+        self(stage, left);
+    }
+}
+
+struct Runs<'a> {
+    request: &'a ProofRequest,
+    launcher: &'a mut Launcher,
+    cancel: &'a Cancel,
+    progress: &'a mut dyn Progress,
+    began: Instant,
+    seed: u64,
+}
+
+impl Runs<'_> {
+    fn left(&self) -> Duration {
+        self.request.budget.saturating_sub(self.began.elapsed())
+    }
+
+    fn spec(&self, limit: Duration) -> CommandSpec {
+        let mut spec = self.request.spec.clone();
+        spec.stdout = Output::Count;
+        spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
+        spec
+    }
+
+    fn native(&mut self) -> Result<Finished, ProveError> {
+        self.progress.update("native run", Some(self.left()));
+        let spec = self.spec(self.left());
+        Ok(self.launcher.start(&spec)?.wait(self.cancel)?)
+    }
+
+    fn duet(&mut self, plan: &Plan, edited: bool, limit: Duration) -> Result<DuetRun, ProveError> {
+        let stage = match edited {
+            true => "code as it is and changed, by turns",
+            false => "two copies of the code as it is, by turns",
+        };
+        self.progress.update(stage, Some(self.left()));
+        self.seed += 1;
+        let request = DuetRequest {
+            spec: self.spec(limit),
+            module: self.request.module.clone(),
+            edits: plan.edits.clone(),
+            edited,
+            single_thread: plan.single_thread,
+            window: WINDOW,
+            seed: self.seed,
+        };
+        Ok(run_duet(&request, self.launcher, self.cancel)?)
+    }
+
+    fn is_over(&self) -> bool {
+        self.cancel.is_triggered() || self.left().is_zero()
+    }
+}
+
+/// Pairs with their judge.
+struct Compared {
+    judge: Judge,
+    pairs: Pairs,
+}
+
+impl Compared {
+    fn new(alpha: f64) -> Result<Self, ProveError> {
+        Ok(Self {
+            judge: Judge::new(alpha, MARGIN)?,
+            pairs: Pairs::default(),
+        })
+    }
+
+    fn add(&mut self, run: &DuetRun) -> Result<(), ProveError> {
+        let found = pairs(&run.windows);
+        for pair in &found.compared {
+            self.judge.push(pair.as_is, pair.edited)?;
+        }
+        self.pairs.extend(found);
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.pairs.compared.len()
+    }
+
+    /// Half the width of the interval, of its value.
+    fn half_width(&self) -> f64 {
+        let ratio = self.judge.ratio();
+        ratio.map_or(f64::INFINITY, |ratio| (ratio.high - ratio.low) / 2.0 / ratio.value)
+    }
+}
+
+/// How a run ended, and what it wrote to standard output.
+fn result(finished: &Finished) -> (ExitKind, Option<u64>, Option<u64>) {
+    let stdout = &finished.stdout;
+    (finished.record.exit, stdout.bytes, stdout.hash)
+}
+
+fn is_whole(finished: &Finished) -> bool {
+    !matches!(finished.record.exit, ExitKind::TimedOut | ExitKind::Cancelled)
+}
+
+fn cpu(finished: &Finished) -> f64 {
+    let cpu = finished.record.cpu();
+    cpu.user + cpu.system
+}
+
+/// Applies the fix of a finding to the running program and measures what it gains.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn prove(
+    request: &ProofRequest,
+    launcher: &mut Launcher,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+) -> Result<Outcome, ProveError> {
+    let mut runs = Runs {
+        request,
+        launcher,
+        cancel,
+        progress,
+        began: Instant::now(),
+        seed: request.seed,
+    };
+    let mut native = vec![runs.native()?];
+    let Some(plan) = best_plan(&mut runs)? else {
+        return Ok(Outcome::NoClaim(
+            "the edited code was not executed: the command may take another way than when it was measured"
+                .to_owned(),
+        ));
+    };
+    let mut alike = Compared::new(SELF_CHECK_ALPHA)?;
+    let mut changed = Compared::new(ALPHA)?;
+    let (mut costs, mut notes) = (Vec::new(), Vec::new());
+    let mut identical = None;
+    loop {
+        let left = runs.left();
+        let run = runs.duet(plan, false, left / 2)?;
+        let whole = native.last().filter(|last| is_whole(last));
+        if let Some(last) = whole.filter(|last| is_whole(&run.finished) && cpu(last) > 0.0) {
+            costs.push(cpu(&run.finished) / cpu(last));
+        }
+        alike.add(&run)?;
+        if cancel.is_triggered() {
+            break;
+        }
+        let left = runs.left();
+        let run = runs.duet(plan, true, left.max(Duration::from_millis(100)))?;
+        changed.add(&run)?;
+        if let Some(reference) = native.first().filter(|_| is_whole(&run.finished))
+            && is_whole(reference)
+        {
+            let same = result(reference) == result(&run.finished);
+            identical = Some(identical.unwrap_or(true) && same);
+        }
+        let decided = |one: &Compared| one.judge.verdict() != Verdict::Undecided;
+        let enough = changed.count() >= MIN_PAIRS && changed.half_width() <= MARGIN;
+        let done = enough && decided(&alike) && native.len() > 1;
+        if done || identical == Some(false) || runs.is_over() {
+            break;
+        }
+        let longest = native.iter().map(|run| run.record.wall_seconds).fold(0.0, f64::max);
+        // A round is three runs; one that does not fit would say nothing of the output.
+        if native.len() > 1 && runs.left().as_secs_f64() < 3.0 * longest {
+            break;
+        }
+        native.push(runs.native()?);
+    }
+    if cancel.is_triggered() {
+        return Ok(Outcome::NoClaim("interrupted".to_owned()));
+    }
+    let deterministic = native.iter().all(|run| result(run) == result(&native[0]));
+    if !deterministic {
+        identical = None;
+        notes.push("its output differs from run to run natively, and was not compared".to_owned());
+    }
+    Ok(judged(request, plan, &alike, &changed, &costs, identical, notes))
+}
+
+/// Returns the plan that gained most in a trial; `None` if none of its code was executed.
+fn best_plan<'a>(runs: &mut Runs<'a>) -> Result<Option<&'a Plan>, ProveError> {
+    let plans = &runs.request.plans;
+    if let [only] = &plans[..] {
+        return Ok(Some(only));
+    }
+    let limit = MAX_TRIAL.min(runs.request.budget / 3 / plans.len().max(1) as u32);
+    let mut best: Option<(f64, &Plan)> = None;
+    for plan in plans {
+        let run = runs.duet(plan, true, limit)?;
+        let ratios: Vec<f64> = pairs(&run.windows)
+            .compared
+            .iter()
+            .map(|pair| pair.edited / pair.as_is)
+            .collect();
+        if run.blocks == 0 || ratios.is_empty() {
+            continue;
+        }
+        let ratio = median(&ratios)?;
+        if best.is_none_or(|(least, _)| ratio < least) {
+            best = Some((ratio, plan));
+        }
+    }
+    Ok(best.map(|(_, plan)| plan))
+}
+
+fn judged(
+    request: &ProofRequest,
+    plan: &Plan,
+    alike: &Compared,
+    changed: &Compared,
+    costs: &[f64],
+    identical: Option<bool>,
+    mut notes: Vec<String>,
+) -> Outcome {
+    let percent = |ratio: Estimate| (ratio.value - 1.0).abs() * 100.0;
+    if identical == Some(false) {
+        return Outcome::NoClaim(
+            "the changed program's output or exit status differs from a native run's: the change is not \
+             equivalent here"
+                .to_owned(),
+        );
+    }
+    let (Some(own), Some(ratio)) = (alike.judge.ratio(), changed.judge.ratio()) else {
+        return Outcome::NoClaim(format!(
+            "{} pairs of windows are too few: give the command more work, or a longer --budget",
+            changed.count()
+        ));
+    };
+    match alike.judge.verdict() {
+        Verdict::Same => {}
+        Verdict::Undecided => {
+            return Outcome::NoClaim(format!(
+                "two copies of the unchanged code are not known to be equally fast after {} pairs: give the \
+                 command more work, or a longer --budget",
+                alike.count()
+            ));
+        }
+        Verdict::Faster | Verdict::Slower => {
+            return Outcome::NoClaim(format!(
+                "two copies of the unchanged code differ by {:.1} %: where code lies in memory matters more \
+                 here than can be told apart",
+                percent(own)
+            ));
+        }
+    }
+    let wide = changed.judge.verdict() == Verdict::Undecided && changed.half_width() * 2.0 > MAX_WIDTH;
+    if changed.count() < MIN_PAIRS || wide {
+        return Outcome::NoClaim(format!(
+            "undecided after {} pairs of windows: give the command more work, or a longer --budget",
+            changed.count()
+        ));
+    }
+    let program_speedup = changed.pairs.program_speedup(ratio);
+    let site_speedup = site_speedup(program_speedup, request.share);
+    let translated_cost = cost(costs);
+    if identical.is_none() && notes.is_empty() {
+        notes.push("no run ended within the time: its output was not compared".to_owned());
+    }
+    let proven = Proven {
+        kind: plan.kind,
+        change: plan.change,
+        site_speedup,
+        program_speedup,
+        pairs: changed.count() as u64,
+        output_identical: identical,
+        self_check: own,
+        translated_cost,
+    };
+    Outcome::Proven(Box::new(proven), notes)
+}
+
+/// Median, least and greatest of the ratios translated ÷ native.
+fn cost(costs: &[f64]) -> Option<Estimate> {
+    let value = median(costs).ok()?;
+    Some(Estimate {
+        value,
+        low: costs.iter().copied().fold(value, f64::min),
+        high: costs.iter().copied().fold(value, f64::max),
+    })
+}

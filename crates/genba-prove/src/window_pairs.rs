@@ -1,0 +1,199 @@
+//! From windows to pairs, and from the ratio of pairs to the speedup of the program. Pure.
+//!
+//! A pair is two neighbouring windows of a thread, one of each side, in random order. Its ratio is that of
+//! CPU time per round, where a round is an execution of an edited block: a change of phase, of frequency
+//! or of load on the machine that is slower than some milliseconds is the same in both. While rounds are
+//! executed, the ratio is that of the program, whatever else it does between them. Pairs without rounds
+//! are time that the change leaves alone.
+
+use std::collections::BTreeMap;
+
+use genba_count::native::DuetWindow;
+use genba_model::Estimate;
+
+/// Rounds of each window of a pair that is compared.
+pub const MIN_ROUNDS: u64 = 16;
+
+/// CPU time per round on both sides, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// As the program is.
+    pub as_is: f64,
+    /// With edits.
+    pub edited: f64,
+    /// CPU time of the window as the program is, seconds.
+    as_is_seconds: f64,
+    /// CPU time of the window with edits, seconds.
+    edited_seconds: f64,
+}
+
+/// The pairs of one or more runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairs {
+    /// Those that are compared, in the order of their ends.
+    pub compared: Vec<Pair>,
+    /// CPU time of pairs without rounds enough, seconds.
+    pub other_seconds: f64,
+}
+
+/// Returns the pairs of a run. The first pair of each thread is left out: in it the program starts.
+#[must_use]
+pub fn pairs(windows: &[DuetWindow]) -> Pairs {
+    let mut waiting: BTreeMap<u64, DuetWindow> = BTreeMap::new();
+    let mut found = Pairs::default();
+    for window in windows {
+        if window.number % 2 == 0 {
+            waiting.insert(window.thread, *window);
+            continue;
+        }
+        let Some(first) = waiting.remove(&window.thread) else {
+            continue;
+        };
+        let is_pair = first.number + 1 == window.number && first.edited != window.edited;
+        if !is_pair || first.number == 0 {
+            continue;
+        }
+        let (as_is, edited) = match first.edited {
+            true => (*window, first),
+            false => (first, *window),
+        };
+        let seconds = |window: DuetWindow| window.cpu_nanoseconds as f64 * 1e-9;
+        let enough = |window: DuetWindow| window.rounds >= MIN_ROUNDS && window.cpu_nanoseconds > 0;
+        if enough(as_is) && enough(edited) {
+            found.compared.push(Pair {
+                as_is: seconds(as_is) / as_is.rounds as f64,
+                edited: seconds(edited) / edited.rounds as f64,
+                as_is_seconds: seconds(as_is),
+                edited_seconds: seconds(edited),
+            });
+        } else {
+            found.other_seconds += seconds(as_is) + seconds(edited);
+        }
+    }
+    found
+}
+
+impl Pairs {
+    /// Adds the pairs of another run.
+    pub fn extend(&mut self, other: Self) {
+        self.compared.extend(other.compared);
+        self.other_seconds += other.other_seconds;
+    }
+
+    /// Returns the program's time if all of it were as it is, and all of it edited, by the ratio edited ÷
+    /// as it is.
+    fn program_seconds(&self, ratio: f64) -> (f64, f64) {
+        let mut both = (self.other_seconds, self.other_seconds);
+        for pair in &self.compared {
+            both.0 += pair.as_is_seconds + pair.edited_seconds / ratio;
+            both.1 += pair.as_is_seconds * ratio + pair.edited_seconds;
+        }
+        both
+    }
+
+    /// Returns the speedup of the program by the ratio edited ÷ as it is of pairs.
+    #[must_use]
+    pub fn program_speedup(&self, ratio: Estimate) -> Estimate {
+        let speedup = |ratio: f64| {
+            let (before, after) = self.program_seconds(ratio);
+            if after > 0.0 { before / after } else { 1.0 / ratio }
+        };
+        Estimate {
+            value: speedup(ratio.value),
+            low: speedup(ratio.high),
+            high: speedup(ratio.low),
+        }
+    }
+}
+
+/// Returns the speedup of a site with a share of the program's time, by that of the program: Amdahl's law
+/// inverted. `None` if the program gained about as much as the whole site takes.
+#[must_use]
+pub fn site_speedup(program: Estimate, share: Estimate) -> Option<Estimate> {
+    /// Part of the site's time that must remain for a quotient that says something.
+    const MIN_RESIDUAL: f64 = 0.05;
+    let speedup = |program: f64, share: f64| {
+        let share = share.clamp(0.0, 1.0);
+        let left = share - (1.0 - 1.0 / program);
+        (left > MIN_RESIDUAL * share).then(|| share / left)
+    };
+    let value = speedup(program.value, share.value)?;
+    // A larger share makes less of the same gain.
+    let ends = [
+        speedup(program.low, share.low)?,
+        speedup(program.low, share.high)?,
+        speedup(program.high, share.low)?,
+        speedup(program.high, share.high)?,
+    ];
+    let low = ends.iter().copied().fold(value, f64::min);
+    let high = ends.iter().copied().fold(value, f64::max);
+    Some(Estimate { value, low, high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(thread: u64, number: u32, edited: bool, rounds: u64, ms: u64) -> DuetWindow {
+        DuetWindow {
+            thread,
+            number,
+            edited,
+            rounds,
+            cpu_nanoseconds: ms * 1_000_000,
+        }
+    }
+
+    #[test]
+    fn windows_of_a_thread_are_paired_in_either_order() {
+        let windows = [
+            window(1, 0, false, 100, 4),
+            window(1, 1, true, 100, 4),
+            window(1, 2, true, 200, 4),
+            window(2, 2, false, 1000, 4),
+            window(1, 3, false, 100, 4),
+            window(2, 3, true, 1000, 8),
+        ];
+        let found = pairs(&windows);
+        let ratios: Vec<f64> = found.compared.iter().map(|p| p.edited / p.as_is).collect();
+        assert_eq!(ratios, [0.5, 2.0]);
+    }
+
+    #[test]
+    fn windows_that_are_no_pair_and_pairs_without_rounds_are_not_compared() {
+        let windows = [
+            window(1, 2, false, 100, 4),
+            window(1, 4, false, 100, 4),
+            window(1, 5, false, 100, 4),
+            window(1, 7, true, 100, 4),
+            window(1, 8, true, 0, 4),
+            window(1, 9, false, 3, 4),
+        ];
+        let found = pairs(&windows);
+        assert_eq!(found.compared, []);
+        assert!((found.other_seconds - 0.008).abs() < 1e-12);
+    }
+
+    #[test]
+    fn time_without_rounds_is_not_sped_up() {
+        let windows = [
+            window(1, 2, false, 100, 4),
+            window(1, 3, true, 200, 4),
+            window(1, 4, true, 0, 6),
+            window(1, 5, false, 0, 6),
+        ];
+        let found = pairs(&windows);
+        // 12 ms for 300 rounds as it is and 6 ms edited, and 12 ms of other work.
+        let speedup = found.program_speedup(Estimate::exact(0.5));
+        assert!((speedup.value - 24.0 / 18.0).abs() < 1e-9, "{speedup:?}");
+    }
+
+    #[test]
+    fn the_site_gains_more_than_the_program() {
+        let found = site_speedup(Estimate::exact(1.25), Estimate::exact(0.4)).expect("finite");
+        assert!((found.value - 2.0).abs() < 1e-9);
+        assert_eq!(site_speedup(Estimate::exact(2.0), Estimate::exact(0.5)), None);
+        let same = site_speedup(Estimate::exact(1.0), Estimate::exact(0.3)).expect("finite");
+        assert!((same.value - 1.0).abs() < 1e-9);
+    }
+}
