@@ -4,6 +4,7 @@ use genba_case::Error as CaseError;
 use genba_count::CountError;
 use genba_model::{ExitKind, RunRecord};
 use genba_profile::ProfileError;
+use genba_prove::ProveError;
 use genba_run::{Finished, RunError};
 
 /// Why an investigation ended early.
@@ -38,6 +39,19 @@ pub enum InvestigateError {
         path: String,
         /// The cause.
         source: std::io::Error,
+    },
+    /// A proof failed.
+    #[error(transparent)]
+    Prove(#[from] ProveError),
+    /// A case has no such finding.
+    #[error("case {case} has {many} findings, no number {number}; list them with: genba explain -i {case}")]
+    NoFinding {
+        /// Id of the case.
+        case: String,
+        /// Number of its findings.
+        many: usize,
+        /// The number that was asked for.
+        number: u32,
     },
     /// The user interrupted it.
     #[error("interrupted{kept}")]

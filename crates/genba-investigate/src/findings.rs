@@ -90,6 +90,7 @@ mod tests {
             fix: String::new(),
             example: None,
             confirm: String::new(),
+            proven: None,
             source: Vec::new(),
         };
         finding.site.called_from = Some(Box::new(caller));

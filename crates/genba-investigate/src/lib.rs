@@ -27,6 +27,7 @@ mod observed_code;
 pub mod observed_place;
 mod pipeline;
 mod progress;
+pub mod proofs;
 pub mod repeat_runs;
 pub mod run_summary;
 mod sampling;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, Estimate, Finding, VerdictName};
+use crate::{Comparison, Estimate, Finding, Proof, Proven, VerdictName};
 
-/// A finding whose predicted gain was measured by `genba bench --proves`.
+/// A finding whose predicted gain was measured, by `genba bench --proves` or `genba prove`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Id of the case of the finding.
@@ -27,6 +27,9 @@ pub struct Trial {
     pub verdict: VerdictName,
     /// Id of the case of the comparison, if one was stored.
     pub comparison: Option<String>,
+    /// Whether the fix was made in the running program (`genba prove`) rather than in the source.
+    #[serde(default)]
+    pub in_flight: bool,
 }
 
 impl Trial {
@@ -56,7 +59,31 @@ impl Trial {
             metric: comparison.metric.clone(),
             verdict: comparison.verdict,
             comparison: kept.map(ToOwned::to_owned),
+            in_flight: false,
         })
+    }
+
+    /// The trial of a finding by a proof.
+    #[must_use]
+    pub fn in_flight(case: &str, proof: &Proof, proven: &Proven) -> Self {
+        let measured = proven.program_speedup;
+        Self {
+            case: case.to_owned(),
+            finding: proof.finding,
+            cause: proof.cause.clone(),
+            function: proof.site.function.clone(),
+            line: proof.site.line,
+            predicted: proof.predicted_speedup,
+            measured,
+            metric: "cpu".to_owned(),
+            verdict: match (measured.low > 1.0, measured.high < 1.0) {
+                (true, _) => VerdictName::Faster,
+                (_, true) => VerdictName::Slower,
+                _ => VerdictName::Undecided,
+            },
+            comparison: None,
+            in_flight: true,
+        }
     }
 
     /// Whether the prediction's interval and the measurement's have a point in common.
@@ -99,6 +126,7 @@ mod tests {
             metric: "cpu".to_owned(),
             verdict: VerdictName::Faster,
             comparison: None,
+            in_flight: false,
         }
     }
 

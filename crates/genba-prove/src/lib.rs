@@ -10,12 +10,14 @@
 mod decoded_code;
 mod edit_assembler;
 mod edits;
+mod finding_proof;
 mod proof_run;
 mod register_liveness;
 mod window_pairs;
 
 pub use decoded_code::DecodedCode;
 pub use edits::{Plan, plans};
+pub use finding_proof::{FindingToProve, prove_finding};
 pub use proof_run::{Outcome, Progress, ProofRequest, prove};
 pub use window_pairs::{Pairs, pairs};
 

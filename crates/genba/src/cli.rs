@@ -103,6 +103,8 @@ pub enum Verb {
     Annotate(verbs::annotate::Args),
     /// Explain the time: causes with evidence, fix and predicted gain.
     Explain(verbs::explain::Args),
+    /// Apply the fix of a finding to the running program and measure what it gains.
+    Prove(verbs::prove::Args),
     /// Write a flame graph (interactive SVG) of a recording.
     Flame(verbs::flame::Args),
     /// Write a profile or comparison for another tool: Firefox Profiler, speedscope, pprof, Perfetto …

@@ -101,7 +101,10 @@ impl From<InvestigateError> for Failure {
             InvestigateError::Count(error) => return error.into(),
             InvestigateError::TargetFailed { .. } => Exit::TargetFailed,
             InvestigateError::Interrupted { .. } => Exit::Interrupted,
-            InvestigateError::Case(_) | InvestigateError::Page { .. } => Exit::Usage,
+            InvestigateError::Prove(_) => Exit::Unsupported,
+            InvestigateError::NoFinding { .. }
+            | InvestigateError::Case(_)
+            | InvestigateError::Page { .. } => Exit::Usage,
         };
         Self::new(exit, error)
     }

@@ -22,6 +22,7 @@ pub fn calibration(all: &Calibration, screen: Screen) -> String {
         Column::left(""),
         Column::right("measured"),
         Column::left(""),
+        Column::left("fixed in"),
         Column::left(""),
     ]);
     let range = |low: f64, high: f64| format!("{low:.2}–{high:.2}");
@@ -39,6 +40,11 @@ pub fn calibration(all: &Calibration, screen: Screen) -> String {
             Cell::new(range(predicted.low, predicted.high), DIM),
             format!("{:.2}×", measured.value).into(),
             Cell::new(range(measured.low, measured.high), DIM),
+            match trial.in_flight {
+                true => "in flight",
+                false => "source",
+            }
+            .into(),
             if trial.holds() {
                 Cell::new("holds", GOOD)
             } else {

@@ -3,7 +3,7 @@
 use genba_model::{Explanation, Finding, SourceLine};
 
 use crate::terminal::screen::{DIM, GOOD, STRONG};
-use crate::wording::{causes, findings};
+use crate::wording::{causes, findings, proofs};
 use crate::{Screen, safe_text};
 
 /// Columns before the text of a fact.
@@ -78,6 +78,9 @@ pub(super) fn finding(
             &findings::saved(&one.predicted_speedup),
             screen,
         );
+    }
+    if let Some(proven) = &one.proven {
+        fact(out, "proven", &proofs::sentence(proven), screen);
     }
     fact(out, "fix", &one.fix, screen);
     if let (Detail::Full, Some(example)) = (detail, &one.example) {

@@ -20,6 +20,7 @@ pub fn calibration() -> Calibration {
         metric: "cpu".to_owned(),
         verdict: VerdictName::Faster,
         comparison: None,
+        in_flight: false,
     };
     Calibration {
         trials: vec![trial(1.37), trial(2.0)],

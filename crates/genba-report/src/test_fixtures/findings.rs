@@ -66,6 +66,7 @@ fn division() -> Finding {
             after: "q = n / b;\np[--j] = digits[n - q * b];\nn = q;".into(),
         }),
         confirm: "genba try --patch FIX.diff --build make 7f3a".into(),
+        proven: None,
         source: vec![
             source(4569, "\t    p[--j] = ruby_digitmap[num % b2s->base];"),
             source(4570, "\t    num /= b2s->base;"),

@@ -30,6 +30,7 @@ fn finding(one: &Diagnosis) -> Finding {
             after: after.to_owned(),
         }),
         confirm: confirmations::sentence(&one.confirmation),
+        proven: None,
         source: Vec::new(),
     }
 }

@@ -24,6 +24,7 @@ pub(crate) mod observed_instruction;
 pub(crate) mod places;
 pub(crate) mod profile;
 pub(crate) mod profile_diff;
+pub(crate) mod proofs;
 pub(crate) mod runs;
 pub(crate) mod sweep;
 pub(crate) mod try_variants;

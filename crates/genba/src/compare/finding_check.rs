@@ -1,12 +1,10 @@
 //! `--proves`: stores a comparison as the check of a finding's predicted gain.
 
 use genba_case::{Case, Store};
+use genba_investigate::proofs::TRIALS;
 use genba_model::{ComparisonReport, Finding, Trial};
 
 use crate::exit_code::Failure;
-
-/// Name of the case document with the checked predictions.
-pub const TRIALS: &str = "trials";
 
 /// The finding whose prediction a comparison checks.
 pub struct FindingCheck {

@@ -11,6 +11,6 @@ mod suite_plans;
 
 pub use compare_args::CompareArgs;
 pub use comparison_case::progress_text;
-pub use finding_check::{FindingCheck, TRIALS};
+pub use finding_check::FindingCheck;
 pub use host_measurement::{ThisHost, measure};
 pub use run_comparison::{Compared, run, write};

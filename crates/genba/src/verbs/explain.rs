@@ -9,6 +9,7 @@ use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits};
 use genba_investigate::Options;
 use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
+use genba_investigate::proofs::TRIALS;
 use genba_investigate::observations::OBSERVATIONS;
 use genba_model::{Calibration, Event, Explanation, Investigation, NoiseFloor, Trial};
 use genba_report::terminal;
@@ -18,7 +19,6 @@ use genba_units::parse_duration;
 
 use crate::attach_args::AttachArgs;
 use crate::command_args::CommandArgs;
-use crate::compare::TRIALS;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::json_args::JsonArgs;

@@ -17,6 +17,7 @@ pub mod host;
 pub mod investigate;
 pub mod mcp;
 pub mod observe;
+pub mod prove;
 pub mod record;
 pub mod report;
 pub mod stat;

@@ -1,0 +1,142 @@
+//! Sentences of a proof: what was changed in the running program, and what it gained.
+
+use genba_model::{CodeChange, Estimate, Proof, ProofKind, Proven};
+use genba_units::format;
+
+use super::findings::ratio;
+
+/// Cost of translation from which on a proof says less of the native program.
+const MAX_TRANSLATED_COST: f64 = 1.1;
+
+/// Returns what was changed.
+fn change(change: CodeChange) -> &'static str {
+    match change {
+        CodeChange::OneDivision => {
+            "the second division takes its result from the first, while operands are the same"
+        }
+        CodeChange::PowerOfTwoDivisor => {
+            "the division is a shift and a mask, while the divisor is the same power of two"
+        }
+        CodeChange::CompareAndSubtract => {
+            "the division is a comparison and a subtraction, where the quotient is 0 or 1"
+        }
+        CodeChange::Reciprocal => {
+            "the division is a multiplication by the reciprocal, while the divisor is the same"
+        }
+        CodeChange::PlainOperations => "locked instructions are plain, while there is one thread",
+        CodeChange::StoreSkipped => "the stores are skipped",
+        CodeChange::Prefetch => "what the loads will need is prefetched",
+    }
+}
+
+fn interval(speedup: &Estimate) -> String {
+    format!(
+        "{}× ({}–{})",
+        ratio(speedup.value),
+        ratio(speedup.low),
+        ratio(speedup.high)
+    )
+}
+
+/// Returns what was measured: `proven in the running program: 1.37× (1.35–1.39) of the site, 1.31× …`.
+pub(crate) fn sentence(proven: &Proven) -> String {
+    let mut text = match proven.kind {
+        ProofKind::Equivalent => "in the running program: ".to_owned(),
+        ProofKind::UpperBound => "at most, even if it were free: ".to_owned(),
+    };
+    if let Some(site) = &proven.site_speedup {
+        text.push_str(&format!("{} of the site, ", interval(site)));
+    }
+    text.push_str(&format!(
+        "{} of the program, {}",
+        interval(&proven.program_speedup),
+        format::plural(proven.pairs, "pair")
+    ));
+    match proven.output_identical {
+        Some(true) => text.push_str(", output identical"),
+        Some(false) => text.push_str(", output differs"),
+        None => text.push_str(", output not compared"),
+    }
+    text
+}
+
+/// Returns how it was measured, a sentence each.
+pub(crate) fn method(proven: &Proven) -> Vec<String> {
+    let mut said = vec![format!("change: {}", change(proven.change))];
+    let own = (proven.self_check.value - 1.0).abs();
+    said.push(format!(
+        "check: two copies of the unchanged code differ by {} (below 1 % is none)",
+        format::share(own)
+    ));
+    if let Some(cost) = &proven.translated_cost {
+        let weaker = match cost.value > MAX_TRANSLATED_COST {
+            true => "; above 1.1, so the speedup says less of the native program",
+            false => "",
+        };
+        said.push(format!(
+            "cost: translated code takes {} of the native program's time{weaker}",
+            interval(cost)
+        ));
+    }
+    said
+}
+
+/// Returns the sentence of a finding about which nothing can be claimed.
+pub(crate) fn no_claim(proof: &Proof) -> String {
+    format!(
+        "not proven: {}",
+        proof.reason.as_deref().unwrap_or("no reason was noted")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proven() -> Proven {
+        let estimate = |value: f64| Estimate {
+            value,
+            low: value - 0.02,
+            high: value + 0.02,
+        };
+        Proven {
+            kind: ProofKind::Equivalent,
+            change: CodeChange::OneDivision,
+            site_speedup: Some(estimate(1.37)),
+            program_speedup: estimate(1.31),
+            pairs: 214,
+            output_identical: Some(true),
+            self_check: estimate(1.001),
+            translated_cost: Some(estimate(1.2)),
+        }
+    }
+
+    #[test]
+    fn a_proof_is_one_sentence() {
+        assert_eq!(
+            sentence(&proven()),
+            "in the running program: 1.37× (1.35–1.39) of the site, 1.31× (1.29–1.33) of the program, \
+             214 pairs, output identical"
+        );
+        let bound = Proven {
+            kind: ProofKind::UpperBound,
+            site_speedup: None,
+            output_identical: None,
+            ..proven()
+        };
+        assert_eq!(
+            sentence(&bound),
+            "at most, even if it were free: 1.31× (1.29–1.33) of the program, 214 pairs, output not compared"
+        );
+    }
+
+    #[test]
+    fn an_expensive_translation_makes_the_claim_weaker() {
+        assert!(method(&proven())[2].contains("says less"));
+        let cheap = Proven {
+            translated_cost: Some(Estimate::exact(1.05)),
+            ..proven()
+        };
+        assert!(!method(&cheap)[2].contains("says less"));
+    }
+}
