@@ -23,6 +23,9 @@ pub const RESTORE_CAPACITY: usize = 16;
 /// [`Edit::original_at`]: the code does not contain the replaced instruction.
 pub const NOT_CONTAINED: u8 = 0xFF;
 
+/// [`Restore::end`]: the end of the group's second edit.
+pub const OPEN: u8 = 0xFF;
+
 /// Offset in the thread's state (`%gs`) of the words of edits.
 pub const SLOTS_OFFSET: u32 = 0x500;
 /// Number of these words.
@@ -72,7 +75,7 @@ pub struct DuetParameters {
 pub struct Restore {
     /// Offset in the edit's code of the first instruction of the part.
     pub begin: u8,
-    /// Offset after its last.
+    /// Offset after its last; [`OPEN`] for the end of the group's second edit.
     pub end: u8,
     /// Number of the register.
     pub register: u8,
@@ -100,8 +103,14 @@ pub struct Edit {
     pub restores: u8,
     /// 1 if the instruction itself is without its lock prefix in the code.
     pub without_lock: u8,
+    /// Number of the group of two edits that are made only together, in one block: the first leaves
+    /// registers changed for the second. 0 for an edit by itself.
+    pub group: u8,
+    /// Offset in the code from which on the replaced instruction has been executed; [`NOT_CONTAINED`]
+    /// for its end.
+    pub executed_at: u8,
     /// Reserved.
-    pub reserved: [u8; 4],
+    pub reserved: [u8; 2],
     /// The code.
     pub code: [u8; EDIT_CODE_BYTES],
     /// What is restored where.

@@ -2,16 +2,16 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::duet_layout::DuetParameters;
 use crate::count_file_layout::{FILE_SIZE, SLOT_THREAD};
+use crate::duet_layout::DuetParameters;
 use crate::fragment::{LandingPad, TABLE_BYTES};
 use crate::raw_syscall;
 use crate::runtime::bursts::{self, BurstParameters, Bursts};
 use crate::runtime::code_map::CodeMap;
 use crate::runtime::context_switch::{TABLE, label};
 use crate::runtime::count_file::CountFile;
-use crate::runtime::duet::Duet;
 use crate::runtime::dispatch::set_resume_point;
+use crate::runtime::duet::Duet;
 use crate::runtime::engine::Engine;
 use crate::runtime::indirect_branch_tables::miss;
 use crate::runtime::new_thread::XSAVE_BYTES;

@@ -44,7 +44,9 @@ pub enum InvestigateError {
     #[error(transparent)]
     Prove(#[from] ProveError),
     /// A case has no such finding.
-    #[error("case {case} has {many} findings, no number {number}; list them with: genba explain -i {case}")]
+    #[error(
+        "case {case} has {many} findings, no number {number}; list them with: genba explain -i {case}"
+    )]
     NoFinding {
         /// Id of the case.
         case: String,

@@ -55,9 +55,10 @@ pub fn prove_in_case(
     };
     let mut told = |stage: &str, left: Option<Duration>| progress.update(stage, left);
     let proof = prove_finding(&of, launcher, cancel, &mut told)?;
-    if let (Some(proven), Some(finding)) =
-        (&proof.proven, all.findings.get_mut(number.max(1) as usize - 1))
-    {
+    if let (Some(proven), Some(finding)) = (
+        &proof.proven,
+        all.findings.get_mut(number.max(1) as usize - 1),
+    ) {
         finding.proven = Some(proven.clone());
         case.put_document("findings", &all.findings)?;
         let mut trials: Vec<Trial> = case.get_document(TRIALS)?.unwrap_or_default();

@@ -89,10 +89,10 @@ pub use observed_place::{
 pub use profile::{
     CallEdge, Event, FunctionRow, LineRow, ModuleRow, Precision, Profile, StackRow, ThreadRow,
 };
-pub use proof::{CodeChange, Proof, ProofKind, Proven};
 pub use profile_diff::{
     DiffSide, FunctionDiff, InstructionDiff, LineDiff, Moved, MovedHow, ProfileDiff,
 };
+pub use proof::{CodeChange, Proof, ProofKind, Proven};
 pub use quantity::{Estimate, Unit};
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
 pub use sampled_detail::{

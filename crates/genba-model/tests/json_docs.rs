@@ -52,6 +52,7 @@ const DOCUMENTS: [(&str, &str, &str); 22] = [
     ("ablation", "Ablation", "genba ablate --json"),
     ("sweep", "Sweep", "genba sweep --json"),
     ("growth", "Growth", "genba grow --json"),
+    ("proof", "Proof", "genba prove --json"),
     ("bisection", "Bisection", "genba bisect --json"),
     (
         "plan",

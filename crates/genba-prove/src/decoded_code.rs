@@ -52,6 +52,8 @@ impl DecodedCode {
     #[must_use]
     pub fn bytes(&self, instruction: &Instruction) -> &[u8] {
         let at = (instruction.ip() - self.begin) as usize;
-        self.code.get(at..at + instruction.len()).unwrap_or_default()
+        self.code
+            .get(at..at + instruction.len())
+            .unwrap_or_default()
     }
 }

@@ -19,7 +19,12 @@ pub struct EditAssembler {
     /// From which instruction on a register is saved in which word, to the end or to an instruction.
     saved: Vec<(usize, Option<usize>, u8, u8)>,
     address: u64,
+    group: u8,
+    executed_at: Option<usize>,
 }
+
+/// Stands for the end of the group's other edit.
+const FOR_GROUP: usize = usize::MAX;
 
 /// Size of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +79,19 @@ impl EditAssembler {
             original_at: None,
             saved: Vec::new(),
             address: instruction.ip(),
+            group: 0,
+            executed_at: None,
         })
+    }
+
+    /// Makes it one of two edits that are made only together, in one block.
+    pub fn in_group(&mut self, group: u8) {
+        self.group = group;
+    }
+
+    /// Says that at the next instruction the edited one has been executed.
+    pub fn executed(&mut self) {
+        self.executed_at = Some(self.instructions);
     }
 
     fn add(&mut self, instruction: Instruction) -> Result<(), IcedError> {
@@ -111,6 +128,14 @@ impl EditAssembler {
         self.saved.push((self.instructions, None, number, slot));
     }
 
+    /// Says that from the next instruction on a register of the program is in a word, to the end of the
+    /// group's other edit.
+    pub fn saved_for_group(&mut self, register: Register, slot: u8) {
+        let number = register.number() as u8;
+        self.saved
+            .push((self.instructions, Some(FOR_GROUP), number, slot));
+    }
+
     /// Says that the next instruction finds the register as the program has it again.
     pub fn restored(&mut self, register: Register) {
         let number = register.number() as u8;
@@ -126,7 +151,11 @@ impl EditAssembler {
     /// # Errors
     /// None that happens.
     pub fn store(&mut self, slot: u8, register: Register) -> Result<(), IcedError> {
-        self.add(Instruction::with2(Code::Mov_rm64_r64, word(slot), register)?)
+        self.add(Instruction::with2(
+            Code::Mov_rm64_r64,
+            word(slot),
+            register,
+        )?)
     }
 
     /// `mov register, [word]`
@@ -134,7 +163,11 @@ impl EditAssembler {
     /// # Errors
     /// None that happens.
     pub fn load(&mut self, register: Register, slot: u8) -> Result<(), IcedError> {
-        self.add(Instruction::with2(Code::Mov_r64_rm64, register, word(slot))?)
+        self.add(Instruction::with2(
+            Code::Mov_r64_rm64,
+            register,
+            word(slot),
+        )?)
     }
 
     /// `cmp register, [word]`
@@ -251,12 +284,18 @@ impl EditAssembler {
         let end = at(self.instructions);
         let mut code = result.inner.code_buffer;
         code.truncate(end as usize);
-        let saved = self.saved.iter().map(|&(from, to, register, slot)| SavedRegister {
-            begin: at(from) as u8,
-            end: at(to.unwrap_or(self.instructions)) as u8,
-            register,
-            slot,
-        });
+        let saved = self
+            .saved
+            .iter()
+            .map(|&(from, to, register, slot)| SavedRegister {
+                begin: at(from) as u8,
+                end: match to {
+                    Some(FOR_GROUP) => SavedRegister::TO_THE_END_OF_THE_GROUP,
+                    to => at(to.unwrap_or(self.instructions)) as u8,
+                },
+                register,
+                slot,
+            });
         Ok(CodeEdit {
             address: self.address,
             saved: saved.collect(),
@@ -264,6 +303,8 @@ impl EditAssembler {
             code,
             original: self.original,
             without_lock: false,
+            group: self.group,
+            executed_at: self.executed_at.map(|index| at(index) as u8),
         })
     }
 }

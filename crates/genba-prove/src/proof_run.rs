@@ -22,6 +22,8 @@ const ALPHA: f64 = 0.05;
 const SELF_CHECK_ALPHA: f64 = 0.01;
 /// Least pairs for a claim.
 const MIN_PAIRS: usize = 20;
+/// Pairs before which no proof ends while there is time.
+const WANTED_PAIRS: usize = 100;
 /// Widest interval of a claim, of its value, where no difference was found.
 const MAX_WIDTH: f64 = 0.1;
 /// Longest run that tries one of several changes.
@@ -146,7 +148,9 @@ impl Compared {
     /// Half the width of the interval, of its value.
     fn half_width(&self) -> f64 {
         let ratio = self.judge.ratio();
-        ratio.map_or(f64::INFINITY, |ratio| (ratio.high - ratio.low) / 2.0 / ratio.value)
+        ratio.map_or(f64::INFINITY, |ratio| {
+            (ratio.high - ratio.low) / 2.0 / ratio.value
+        })
     }
 }
 
@@ -157,7 +161,10 @@ fn result(finished: &Finished) -> (ExitKind, Option<u64>, Option<u64>) {
 }
 
 fn is_whole(finished: &Finished) -> bool {
-    !matches!(finished.record.exit, ExitKind::TimedOut | ExitKind::Cancelled)
+    !matches!(
+        finished.record.exit,
+        ExitKind::TimedOut | ExitKind::Cancelled
+    )
 }
 
 fn cpu(finished: &Finished) -> f64 {
@@ -215,12 +222,15 @@ pub fn prove(
             identical = Some(identical.unwrap_or(true) && same);
         }
         let decided = |one: &Compared| one.judge.verdict() != Verdict::Undecided;
-        let enough = changed.count() >= MIN_PAIRS && changed.half_width() <= MARGIN;
+        let enough = changed.count() >= WANTED_PAIRS && changed.half_width() <= MARGIN;
         let done = enough && decided(&alike) && native.len() > 1;
         if done || identical == Some(false) || runs.is_over() {
             break;
         }
-        let longest = native.iter().map(|run| run.record.wall_seconds).fold(0.0, f64::max);
+        let longest = native
+            .iter()
+            .map(|run| run.record.wall_seconds)
+            .fold(0.0, f64::max);
         // A round is three runs; one that does not fit would say nothing of the output.
         if native.len() > 1 && runs.left().as_secs_f64() < 3.0 * longest {
             break;
@@ -235,7 +245,9 @@ pub fn prove(
         identical = None;
         notes.push("its output differs from run to run natively, and was not compared".to_owned());
     }
-    Ok(judged(request, plan, &alike, &changed, &costs, identical, notes))
+    Ok(judged(
+        request, plan, &alike, &changed, &costs, identical, notes,
+    ))
 }
 
 /// Returns the plan that gained most in a trial; `None` if none of its code was executed.
@@ -304,7 +316,8 @@ fn judged(
             ));
         }
     }
-    let wide = changed.judge.verdict() == Verdict::Undecided && changed.half_width() * 2.0 > MAX_WIDTH;
+    let wide =
+        changed.judge.verdict() == Verdict::Undecided && changed.half_width() * 2.0 > MAX_WIDTH;
     if changed.count() < MIN_PAIRS || wide {
         return Outcome::NoClaim(format!(
             "undecided after {} pairs of windows: give the command more work, or a longer --budget",

@@ -106,7 +106,12 @@ pub fn rdx_is_zero_before(code: &DecodedCode, index: usize) -> bool {
             used.register().full_register() == Register::RDX
                 && !matches!(used.access(), OpAccess::Read | OpAccess::CondRead)
         };
-        if factory.info(instruction).used_registers().iter().any(written) {
+        if factory
+            .info(instruction)
+            .used_registers()
+            .iter()
+            .any(written)
+        {
             return false;
         }
     }

@@ -96,7 +96,11 @@ impl Pairs {
     pub fn program_speedup(&self, ratio: Estimate) -> Estimate {
         let speedup = |ratio: f64| {
             let (before, after) = self.program_seconds(ratio);
-            if after > 0.0 { before / after } else { 1.0 / ratio }
+            if after > 0.0 {
+                before / after
+            } else {
+                1.0 / ratio
+            }
         };
         Estimate {
             value: speedup(ratio.value),
@@ -192,7 +196,10 @@ mod tests {
     fn the_site_gains_more_than_the_program() {
         let found = site_speedup(Estimate::exact(1.25), Estimate::exact(0.4)).expect("finite");
         assert!((found.value - 2.0).abs() < 1e-9);
-        assert_eq!(site_speedup(Estimate::exact(2.0), Estimate::exact(0.5)), None);
+        assert_eq!(
+            site_speedup(Estimate::exact(2.0), Estimate::exact(0.5)),
+            None
+        );
         let same = site_speedup(Estimate::exact(1.0), Estimate::exact(0.3)).expect("finite");
         assert!((same.value - 1.0).abs() < 1e-9);
     }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use genba_engine::count_file_layout::{STATUS_FAILED, STATUS_REFUSED, TRANSFERS_NONE, path_hash};
 use genba_engine::duet_layout::{
-    DuetParameters, EDIT_CAPACITY, EDIT_CODE_BYTES, Edit, NOT_CONTAINED, RESTORE_CAPACITY, Restore,
+    DuetParameters, EDIT_CAPACITY, EDIT_CODE_BYTES, Edit, NOT_CONTAINED, OPEN, RESTORE_CAPACITY,
+    Restore,
 };
 use genba_engine::runtime::bursts::BurstParameters;
-use genba_run::{CommandSpec, Finished, Launcher, Cancel};
+use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
 use super::count_file::Counts;
 use super::duet_windows::{DuetFile, DuetWindow};
@@ -23,12 +24,17 @@ use crate::{CountError, CountRequest, Engine, Transfers};
 pub struct SavedRegister {
     /// Offset in the code of the first instruction that finds it changed.
     pub begin: u8,
-    /// Offset after the last.
+    /// Offset after the last; [`SavedRegister::TO_THE_END_OF_THE_GROUP`].
     pub end: u8,
     /// Its number in instructions.
     pub register: u8,
     /// Number of the word of edits that has its value.
     pub slot: u8,
+}
+
+impl SavedRegister {
+    /// [`Self::end`]: the end of the second edit of the group.
+    pub const TO_THE_END_OF_THE_GROUP: u8 = OPEN;
 }
 
 /// What replaces an instruction on the edited side. What must hold of it is said in
@@ -45,6 +51,10 @@ pub struct CodeEdit {
     pub original_at: Option<u8>,
     /// Whether the original instruction has no lock prefix in the code.
     pub without_lock: bool,
+    /// Number of its group of two edits that are made only together, in one block; 0 for none.
+    pub group: u8,
+    /// Offset in the code from which on the instruction has been executed, if not its end.
+    pub executed_at: Option<u8>,
     /// Registers that are saved in parts of the code.
     pub saved: Vec<SavedRegister>,
 }
@@ -132,8 +142,8 @@ pub fn run_duet(
             STATUS_FAILED => return Err(failed(&counted, counts.detail)),
             _ => {}
         }
-        let file = DuetFile::read(&process.file)
-            .map_err(|error| failed(&counted, error.to_string()))?;
+        let file =
+            DuetFile::read(&process.file).map_err(|error| failed(&counted, error.to_string()))?;
         let windows = file.windows.into_iter().map(|window| DuetWindow {
             thread: window.thread | index << 32,
             ..window
@@ -194,7 +204,9 @@ fn engine_edit(edit: &CodeEdit, path: u64, offset: u64) -> Option<Edit> {
         original_at: edit.original_at.unwrap_or(NOT_CONTAINED),
         restores: edit.saved.len() as u8,
         without_lock: edit.without_lock.into(),
-        reserved: [0; 4],
+        group: edit.group,
+        executed_at: edit.executed_at.unwrap_or(NOT_CONTAINED),
+        reserved: [0; 2],
         code: [0; EDIT_CODE_BYTES],
         restore: [Restore::default(); RESTORE_CAPACITY],
     };
@@ -208,7 +220,10 @@ fn engine_edit(edit: &CodeEdit, path: u64, offset: u64) -> Option<Edit> {
         .original
         .get_mut(..edit.original.len())?
         .copy_from_slice(&edit.original);
-    found.code.get_mut(..without.len())?.copy_from_slice(&without);
+    found
+        .code
+        .get_mut(..without.len())?
+        .copy_from_slice(&without);
     let to = found.restore.get_mut(..edit.saved.len())?;
     to.iter_mut().zip(saved).for_each(|(to, saved)| *to = saved);
     Some(found)

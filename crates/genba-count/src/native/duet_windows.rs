@@ -72,7 +72,11 @@ mod tests {
     impl Source for Bytes {
         fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
             // Beyond the control page, the windows are all that the file has.
-            let at = if offset >= WINDOWS { offset - WINDOWS + 0x1_0000 } else { offset } as usize;
+            let at = if offset >= WINDOWS {
+                offset - WINDOWS + 0x1_0000
+            } else {
+                offset
+            } as usize;
             let found = self.0.get(at..at + bytes.len());
             bytes.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
             Ok(())

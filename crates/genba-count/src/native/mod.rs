@@ -35,8 +35,8 @@ use inject::EngineOptions;
 use process_follower::{Followed, Process};
 
 pub use duet_run::{CodeEdit, DuetRequest, DuetRun, SavedRegister, run_duet};
-pub use genba_engine::duet_layout::slot_offset;
 pub use duet_windows::{DuetFile, DuetWindow};
+pub use genba_engine::duet_layout::slot_offset;
 
 /// Name of the engine.
 pub const NAME: &str = "genba";

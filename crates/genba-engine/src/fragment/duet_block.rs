@@ -6,13 +6,19 @@
 //! side 1       the same, with other code for edited instructions
 //! ```
 //!
+//! A block that branches to itself stays on its side, without the selector.
+//!
 //! What must hold: both sides begin at the same offset in a cache line, and all that leads to the block
-//! leads to its selector.
+//! from elsewhere leads to its selector.
+
+use alloc::vec::Vec;
+
+use iced_x86::Instruction;
 
 use super::{BuildContext, Builder, Error, NewDuet, NewRestore, NextBlock};
 use crate::basic_block::{Block, BlockEnd};
-use crate::counter_placement::place;
-use crate::duet_layout::{Edit, NOT_CONTAINED};
+use crate::counter_placement::{IncrementMethod, Placement, place};
+use crate::duet_layout::{Edit, NOT_CONTAINED, OPEN};
 use crate::recovery_marks::Mark;
 use crate::thread_state;
 
@@ -43,8 +49,10 @@ impl<W: BuildContext> Builder<'_, W> {
         let counter = self.context.counter(&block, false)?;
         self.open(&block, counter, false);
         self.emitter().jump_vector(thread_state::selector(number));
-        let mut sides = [0; 2];
-        for (side, offset) in (0..).zip(&mut sides) {
+        let repeats = block.end == BlockEnd::Branch(block.pc);
+        let (mut sides, mut ends) = ([0; 2], [0; 2]);
+        for (side, offset) in sides.iter_mut().enumerate() {
+            let exits = self.fragment.exits.len();
             self.mark(Mark::Data);
             while self.fragment.emitter.here() % SIDE_ALIGNMENT != 0 {
                 self.emitter().bytes(&[0xCC]);
@@ -52,71 +60,146 @@ impl<W: BuildContext> Builder<'_, W> {
             *offset = self.fragment.emitter.offset() as u16;
             self.open(&block, counter, true);
             self.side(&block, counter, side == 1 && self.context.makes_edits())?;
-            if let Some(next) = self.end(&block, None)? {
+            let own = self.fragment.emitter.base + u64::from(*offset);
+            let next = self.end(&block, None)?;
+            // A loop stays on its side: a thread that is to change it is led out by the timer.
+            for exit in self.fragment.exits.iter_mut().skip(exits) {
+                if repeats && exit.target == block.pc {
+                    exit.aimed = Some(own);
+                }
+            }
+            if let Some(next) = next {
                 self.jump(next.pc);
             }
+            ends[side] = self.fragment.emitter.offset() as u16;
         }
-        self.fragment.duets.push(NewDuet { sides, counter });
+        self.fragment.duets.push(NewDuet {
+            sides,
+            ends,
+            repeats,
+            counter,
+        });
         Ok(Some(None))
     }
 
     fn side(&mut self, block: &Block, counter: u32, edited: bool) -> Result<(), Error> {
-        let placement = place(block, &*self.context, self.factory);
+        let mut placement = place(block, &*self.context, self.factory);
+        // Edits may use a register that is dead in the program.
+        if placement.method != IncrementMethod::Memory {
+            placement = Placement {
+                at: 0,
+                method: IncrementMethod::SpilledRax,
+            };
+        }
         let body = block.body();
+        let edits = match edited {
+            true => self.edits_of(block),
+            false => Vec::new(),
+        };
+        let mut is_marked = true;
         for (index, instruction) in block.instructions.iter().enumerate() {
-            if index > 0 {
+            if !is_marked {
                 self.mark(Mark::Instruction);
             }
+            is_marked = false;
             if index == placement.at {
                 self.count(placement.method, counter);
             }
             if index >= body {
                 continue;
             }
-            let raw = self.raw(instruction);
-            match self.context.edit(instruction.ip()).filter(|_| edited) {
-                Some(edit) if is_for(edit, &raw) => {
-                    let edit = *edit;
-                    let begin = self.fragment.emitter.offset();
-                    let code = edit.code.get(..usize::from(edit.code_length));
-                    let code = code.unwrap_or_default();
-                    let (before, after) = match edit.original_at {
-                        NOT_CONTAINED => (code, None),
-                        at => match code.split_at_checked(usize::from(at)) {
-                            Some((before, after)) => (before, Some(after)),
-                            None => (code, Some(&code[..0])),
-                        },
-                    };
-                    self.emitter().bytes(before);
-                    if let Some(after) = after {
-                        match edit.without_lock {
-                            0 => self.emitter().copy(instruction, &raw)?,
-                            _ => self.emitter().copy_without_lock(instruction, &raw)?,
-                        }
-                        self.emitter().bytes(after);
-                    }
-                    let restores = edit.restore.iter().take(usize::from(edit.restores));
-                    for restore in restores {
-                        self.fragment.restores.push(NewRestore {
-                            begin: (begin + usize::from(restore.begin)) as u16,
-                            end: (begin + usize::from(restore.end)) as u16,
-                            register: restore.register,
-                            slot: restore.slot,
-                        });
-                    }
-                }
-                other => {
-                    let foreign = other.is_some();
+            match edits.iter().find(|(at, _)| *at == index) {
+                Some((_, edit)) => is_marked = self.edited(instruction, edit)?,
+                None => {
+                    let raw = self.raw(instruction);
                     self.emitter().copy(instruction, &raw)?;
-                    if foreign {
-                        self.context.note_foreign_edit();
-                    }
                 }
             }
         }
         Ok(())
     }
+
+    /// Returns the edits that are made in a block, with the indices of their instructions: those of a
+    /// group if both are in it.
+    fn edits_of(&self, block: &Block) -> Vec<(usize, Edit)> {
+        let mut found: Vec<(usize, Edit)> = Vec::new();
+        for (index, instruction) in block.instructions.iter().take(block.body()).enumerate() {
+            match self.context.edit(instruction.ip()) {
+                Some(edit) if is_for(edit, &self.raw(instruction)) => found.push((index, *edit)),
+                Some(_) => self.context.note_foreign_edit(),
+                None => {}
+            }
+        }
+        let members = |group| found.iter().filter(|(_, edit)| edit.group == group).count();
+        let whole = |edit: &Edit| edit.group == 0 || members(edit.group) == 2;
+        let whole: Vec<bool> = found.iter().map(|(_, edit)| whole(edit)).collect();
+        let mut whole = whole.into_iter();
+        found.retain(|_| whole.next() == Some(true));
+        found
+    }
+
+    /// Emits an edit; whether it has marked the place from which on the instruction was executed.
+    fn edited(&mut self, instruction: &Instruction, edit: &Edit) -> Result<bool, Error> {
+        let begin = self.fragment.emitter.offset();
+        let raw = self.raw(instruction);
+        let code = edit.code.get(..usize::from(edit.code_length));
+        let code = code.unwrap_or_default();
+        let own = match edit.original_at {
+            NOT_CONTAINED => code.len(),
+            at => usize::from(at).min(code.len()),
+        };
+        // The mark comes before the byte at its offset.
+        let executed = match edit.executed_at {
+            NOT_CONTAINED => usize::MAX,
+            at => begin + usize::from(at),
+        };
+        let (before, after) = code.split_at(own);
+        self.emitter().bytes(before);
+        if edit.original_at != NOT_CONTAINED {
+            match edit.without_lock {
+                0 => self.emitter().copy(instruction, &raw)?,
+                _ => self.emitter().copy_without_lock(instruction, &raw)?,
+            }
+        }
+        let end = self.fragment.emitter.offset() + after.len();
+        let is_marked = (self.fragment.emitter.offset()..=end).contains(&executed);
+        let unexecuted = match is_marked {
+            true => executed - self.fragment.emitter.offset(),
+            false => after.len(),
+        };
+        self.emitter().bytes(&after[..unexecuted]);
+        if is_marked {
+            self.mark(Mark::Instruction);
+        }
+        self.emitter().bytes(&after[unexecuted..]);
+        // The second edit of a group ends what the first has left open.
+        for restore in self
+            .fragment
+            .restores
+            .iter_mut()
+            .filter(|_| edit.group != 0)
+        {
+            if restore.end == STILL_OPEN {
+                restore.end = end as u16;
+            }
+        }
+        for restore in edit.restore.iter().take(usize::from(edit.restores)) {
+            self.fragment.restores.push(NewRestore {
+                begin: (begin + usize::from(restore.begin)) as u16,
+                end: match restore.end {
+                    OPEN => STILL_OPEN,
+                    at => (begin + usize::from(at)) as u16,
+                },
+                register: restore.register,
+                slot: restore.slot,
+            });
+        }
+        Ok(is_marked)
+    }
 }
+
+/// End of a restore that a later edit of the block closes.
+const STILL_OPEN: u16 = u16::MAX;
 
 /// Whether the instruction at the end of a block is not part of its sides.
 fn ends_apart(block: &Block) -> bool {

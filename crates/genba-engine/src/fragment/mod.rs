@@ -161,6 +161,10 @@ pub struct NewExit {
 pub struct NewDuet {
     /// Offsets of both sides.
     pub sides: [u16; 2],
+    /// Offsets after them.
+    pub ends: [u16; 2],
+    /// Whether it branches to itself, past its selector.
+    pub repeats: bool,
     /// Its counter.
     pub counter: u32,
 }

@@ -18,13 +18,13 @@ use crate::fragment::{BuildContext, LandingPad};
 use crate::thread_state::{self, State};
 
 use super::burst_recording::{self, FinishedBurst, KeptBursts};
-use super::{burst_timer, duet};
 use super::context_switch::label;
 use super::dispatch::NextAction;
 use super::engine::{Engine, ResumePoint, aim};
 use super::program_mask;
 use super::signal_delivery::context;
 use super::signal_recovery::InterruptedState;
+use super::{burst_timer, duet};
 
 /// Bursts take at most this part of a thread's CPU time.
 const TIME_PER_BURST_TIME: u64 = 6;
@@ -403,6 +403,21 @@ unsafe fn recover(engine: &Engine, state: State, rip: u64, frame: usize) -> Inte
         let word = |offset: usize| ((frame + offset) as *const u64).read();
         let registers = context::REGISTERS.map(word);
         InterruptedState::find(engine, state, rip, registers, word(context::FLAGS))
+    }
+}
+
+/// Makes a thread that was interrupted in translated code continue there by way of its program's state,
+/// so that it enters blocks anew.
+///
+/// # Safety
+/// The state must be the caller's own, and the frame the kernel's.
+pub unsafe fn continue_in_new_code(engine: &mut Engine, state: State, rip: u64, frame: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let found = recover(engine, state, rip, frame);
+        resume_at(engine, state, frame, &found, |engine, pc| {
+            engine.get(pc).address()
+        });
     }
 }
 

@@ -15,10 +15,11 @@ use crate::duet_layout::{
 };
 use crate::thread_state::{self, State};
 
-use super::burst_timer;
 use super::count_file::CountFile;
 use super::dispatch::NextAction;
 use super::engine::Engine;
+use super::signal_delivery::context;
+use super::{burst_timer, bursts};
 
 /// The side as the program is.
 pub const SIDE_AS_IS: u64 = 0;
@@ -44,6 +45,8 @@ pub struct Duet {
     /// Their counters.
     counters: Vec<u32>,
     restores: Vec<PlacedRestore>,
+    /// Blocks that branch to themselves: where both their sides begin and end.
+    loops: Vec<(u64, u64)>,
     random: u64,
     threads: u64,
     /// Whether all threads stay on the side as it is from now on.
@@ -127,6 +130,17 @@ impl Duet {
     /// Notes the counter of a block that is laid down twice.
     pub fn note_counter(&mut self, counter: u32) {
         self.counters.push(counter);
+    }
+
+    /// Notes a part of the code cache that a thread may not leave by itself.
+    pub fn note_loop(&mut self, begin: u64, end: u64) {
+        self.loops.push((begin, end));
+    }
+
+    fn in_loop(&self, rip: u64) -> bool {
+        self.loops
+            .iter()
+            .any(|&(begin, end)| (begin..end).contains(&rip))
     }
 
     /// Notes that a register is to be restored while a thread is in this part of the code cache.
@@ -286,6 +300,10 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<Next
         state.set(thread_state::DUET_STEP, step + 1);
         engine.slots.set_side(state, next);
         burst_timer::set(state, interval);
+        let rip = ((frame + context::RIP) as *const u64).read();
+        if engine.code_map.duet.in_loop(rip) {
+            bursts::continue_in_new_code(engine, state, rip, frame);
+        }
         begin_window(engine, state);
         Some(NextAction::Sigreturn(frame))
     }

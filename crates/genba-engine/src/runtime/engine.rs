@@ -272,6 +272,9 @@ impl Engine {
         let duet = &mut self.code_map.duet;
         for new in &fragment.duets {
             duet.note_counter(new.counter);
+            if new.repeats {
+                duet.note_loop(at(new.sides[0]), at(new.ends[1]));
+            }
             self.slots.add_selector(new.sides.map(at));
             let blocks = &self.code_map.shared.control().duet_blocks;
             blocks.fetch_add(1, Ordering::Relaxed);

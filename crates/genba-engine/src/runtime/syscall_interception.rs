@@ -8,7 +8,7 @@ use super::context_switch::label;
 use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
 use super::{
-    duet, EngineLock, bursts, exec, limit_changes, memory_changes, new_thread, program_mask,
+    EngineLock, bursts, duet, exec, limit_changes, memory_changes, new_thread, program_mask,
     signal_delivery,
 };
 

@@ -141,7 +141,12 @@ impl ThreadSlots {
         for slot in 0..self.used {
             let state = self.state(slot);
             // SAFETY: mapped; no thread reads the word yet.
-            unsafe { state.set(offset, sides[state.get(thread_state::DUET_SIDE) as usize & 1]) };
+            unsafe {
+                state.set(
+                    offset,
+                    sides[state.get(thread_state::DUET_SIDE) as usize & 1],
+                )
+            };
         }
     }
 

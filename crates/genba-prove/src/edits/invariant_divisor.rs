@@ -170,43 +170,33 @@ fn power_of_two(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
 
 fn compare_and_subtract(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     let mut edit = one.edit()?;
-    let (mut below, mut undo) = (edit.label(), edit.label());
-    let (mut divide, mut done) = (edit.label(), edit.label());
+    let (mut undo, mut divide, mut done) = (edit.label(), edit.label(), edit.label());
     one.check_upper(&mut edit, divide)?;
-    edit.registers(one.width, COMPARE, Register::RAX, one.divisor)?;
-    edit.jump(CodeAssembler::jb, below)?;
-    // The quotient is 1, or more.
-    edit.store(one.word(DIVIDEND), Register::RAX)?;
-    edit.registers(one.width, SUBTRACT, Register::RAX, one.divisor)?;
-    edit.saved(Register::RAX, one.word(DIVIDEND));
-    edit.registers(one.width, COMPARE, Register::RAX, one.divisor)?;
-    edit.jump(CodeAssembler::jae, undo)?;
+    // The remainder, if the quotient is 0 or 1: the dividend, less the divisor if it is not below.
     edit.registers(one.width, MOV, Register::RDX, Register::RAX)?;
     edit.saved(Register::RDX, ZERO_SLOT);
-    if one.quotient_live {
-        edit.instruction(Instruction::with2(Code::Mov_r32_imm32, Register::EAX, 1i32)?)?;
-    }
-    edit.jump(CodeAssembler::jmp, done)?;
-    edit.restored(Register::RAX);
-    edit.restored(Register::RDX);
-    edit.place(&mut below)?;
+    edit.registers(one.width, SUBTRACT, Register::RDX, one.divisor)?;
+    let below = (Code::Cmovb_r32_rm32, Code::Cmovb_r64_rm64);
+    edit.registers(one.width, below, Register::RDX, Register::RAX)?;
+    edit.registers(one.width, COMPARE, Register::RDX, one.divisor)?;
+    edit.jump(CodeAssembler::jae, undo)?;
     if one.quotient_live {
         edit.store(one.word(DIVIDEND), Register::RAX)?;
-    }
-    edit.registers(one.width, MOV, Register::RDX, Register::RAX)?;
-    edit.saved(Register::RDX, ZERO_SLOT);
-    if one.quotient_live {
-        edit.registers(Width::Double, XOR, Register::RAX, Register::RAX)?;
+        edit.registers(one.width, COMPARE, Register::RAX, one.divisor)?;
+        let borrow = (Code::Sbb_rm32_r32, Code::Sbb_rm64_r64);
+        edit.registers(Width::Double, borrow, Register::RAX, Register::RAX)?;
         edit.saved(Register::RAX, one.word(DIVIDEND));
+        edit.instruction(Instruction::with2(
+            Code::Add_rm32_imm8,
+            Register::EAX,
+            1i32,
+        )?)?;
     }
     edit.jump(CodeAssembler::jmp, done)?;
     edit.restored(Register::RAX);
-    edit.restored(Register::RDX);
     edit.place(&mut undo)?;
-    // Still subtracted until the next instruction is done.
-    edit.saved(Register::RAX, one.word(DIVIDEND));
-    edit.load(Register::RAX, one.word(DIVIDEND))?;
-    edit.restored(Register::RAX);
+    edit.registers(Width::Double, XOR, Register::RDX, Register::RDX)?;
+    edit.restored(Register::RDX);
     edit.place(&mut divide)?;
     edit.original()?;
     edit.place(&mut done)?;
@@ -226,7 +216,11 @@ fn reciprocal(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     if one.width == Width::Quad {
         edit.registers(Width::Quad, MOV, Register::RDX, Register::RAX)?;
         edit.saved(Register::RDX, ZERO_SLOT);
-        edit.instruction(Instruction::with2(Code::Shr_rm64_imm8, Register::RDX, 32i32)?)?;
+        edit.instruction(Instruction::with2(
+            Code::Shr_rm64_imm8,
+            Register::RDX,
+            32i32,
+        )?)?;
         edit.jump(CodeAssembler::jne, large)?;
     }
     edit.store(one.word(DIVIDEND), Register::RAX)?;
@@ -248,15 +242,31 @@ fn reciprocal(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     edit.registers(Width::Quad, MOV, Register::RAX, Register::RDX)?;
     edit.saved(Register::RAX, one.word(DIVIDEND));
     let mut unfit = edit.label();
-    edit.instruction(Instruction::with2(Code::Sub_rm64_imm8, Register::RDX, 2i32)?)?;
+    edit.instruction(Instruction::with2(
+        Code::Sub_rm64_imm8,
+        Register::RDX,
+        2i32,
+    )?)?;
     edit.jump(CodeAssembler::jb, unfit)?;
-    edit.instruction(Instruction::with2(Code::Shr_rm64_imm8, Register::RDX, 32i32)?)?;
+    edit.instruction(Instruction::with2(
+        Code::Shr_rm64_imm8,
+        Register::RDX,
+        32i32,
+    )?)?;
     edit.jump(CodeAssembler::jne, unfit)?;
     // rdx is 0 from the shift.
     edit.store(one.word(DIVISOR), Register::RAX)?;
-    edit.instruction(Instruction::with2(Code::Mov_rm64_imm32, Register::RAX, -1i32)?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_rm64_imm32,
+        Register::RAX,
+        -1i32,
+    )?)?;
     edit.divide_by_word(one.word(DIVISOR))?;
-    edit.instruction(Instruction::with2(Code::Add_rm64_imm8, Register::RAX, 1i32)?)?;
+    edit.instruction(Instruction::with2(
+        Code::Add_rm64_imm8,
+        Register::RAX,
+        1i32,
+    )?)?;
     edit.store(one.word(RECIPROCAL), Register::RAX)?;
     edit.place(&mut unfit)?;
     edit.load(Register::RAX, one.word(DIVIDEND))?;
@@ -280,7 +290,11 @@ mod tests {
     /// `xor edx,edx; div rsi` or `div esi`, with both results or one read after it.
     fn code(wide: bool, after: &[u8]) -> DecodedCode {
         let mut bytes = vec![0x31, 0xD2];
-        bytes.extend_from_slice(if wide { &[0x48, 0xF7, 0xF6] } else { &[0xF7, 0xF6] });
+        bytes.extend_from_slice(if wide {
+            &[0x48, 0xF7, 0xF6]
+        } else {
+            &[0xF7, 0xF6]
+        });
         bytes.extend_from_slice(after);
         DecodedCode::new(0x1000, &bytes)
     }
@@ -326,7 +340,7 @@ mod tests {
                 for plan in plans(&site(&[0x1002]), &code(wide, after)).expect("encodes") {
                     let mut words = crate::edits::tests::initial_words();
                     for divisor in &divisors {
-                        for &dividend in dividends.iter().chain(&[*divisor, divisor * 2 - 1]) {
+                        for &dividend in dividends.iter().chain(&[*divisor, divisor.wrapping_mul(2).wrapping_sub(1)]) {
                             let divisor = if wide { *divisor } else { *divisor & 0xFFFF_FFFF };
                             if divisor == 0 {
                                 continue;

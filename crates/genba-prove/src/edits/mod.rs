@@ -91,6 +91,7 @@ mod tests {
 
     pub fn text(edit: &CodeEdit) -> Vec<String> {
         let mut formatter = IntelFormatter::new();
+        formatter.options_mut().set_branch_leading_zeros(false);
         let decoder = Decoder::with_ip(64, &edit.code, 0, 0);
         let text = |instruction: Instruction| {
             let mut text = String::new();
@@ -129,25 +130,35 @@ mod tests {
             assert_eq!(restored, before, "at {at:#x} of {:?}", text(edit));
             let one = Decoder::with_ip(64, &edit.code[at..], at as u64, 0).decode();
             at += one.len();
-            let slot = |one: &Instruction| {
-                ((one.memory_displacement32() - slot_offset(0)) / 8) as usize
-            };
+            let slot =
+                |one: &Instruction| ((one.memory_displacement32() - slot_offset(0)) / 8) as usize;
             let size = |one: &Instruction, operand| match one.op_kind(operand) {
                 OpKind::Register => one.op_register(operand).size(),
                 _ => one.memory_size().size(),
             };
             let mask = |bytes: usize| if bytes == 4 { 0xFFFF_FFFF } else { u64::MAX };
-            let read = |one: &Instruction, operand: u32, words: &[u64; 64], registers: &[u64; 16]| {
-                let all = match one.op_kind(operand) {
-                    OpKind::Register => registers[one.op_register(operand).number()],
-                    OpKind::Memory => words[slot(one)],
-                    _ => return one.immediate(operand),
+            let read =
+                |one: &Instruction, operand: u32, words: &[u64; 64], registers: &[u64; 16]| {
+                    let all = match one.op_kind(operand) {
+                        OpKind::Register => registers[one.op_register(operand).number()],
+                        OpKind::Memory => words[slot(one)],
+                        _ => return one.immediate(operand),
+                    };
+                    all & mask(size(one, operand))
                 };
-                all & mask(size(one, operand))
-            };
             let value = |operand| read(&one, operand, words, &registers);
             let result = match one.mnemonic() {
-                Mnemonic::Cmp | Mnemonic::Sub | Mnemonic::Test | Mnemonic::And | Mnemonic::Xor
+                Mnemonic::Cmovb => match carry {
+                    true => Some(value(1)),
+                    // A conditional move of 32 bits zeroes the upper ones in either case.
+                    false => Some(value(0)),
+                },
+                Mnemonic::Sbb => Some((if carry { u64::MAX } else { 0 }) & mask(size(&one, 0))),
+                Mnemonic::Cmp
+                | Mnemonic::Sub
+                | Mnemonic::Test
+                | Mnemonic::And
+                | Mnemonic::Xor
                 | Mnemonic::Add => {
                     let (a, b) = (value(0), value(1) & mask(size(&one, 0)));
                     let result = match one.mnemonic() {
@@ -170,7 +181,8 @@ mod tests {
                 Mnemonic::Tzcnt => Some(u64::from(value(1).trailing_zeros())),
                 Mnemonic::Shrx => Some(value(1) >> (value(2) & (size(&one, 0) as u64 * 8 - 1))),
                 Mnemonic::Mulx => {
-                    let product = u128::from(registers[Register::RDX.number()]) * u128::from(value(2));
+                    let product =
+                        u128::from(registers[Register::RDX.number()]) * u128::from(value(2));
                     registers[one.op1_register().number()] = product as u64;
                     Some((product >> 64) as u64)
                 }
@@ -207,7 +219,10 @@ mod tests {
                 (None, _) => {}
             }
         }
-        (registers[Register::RAX.number()], registers[Register::RDX.number()])
+        (
+            registers[Register::RAX.number()],
+            registers[Register::RDX.number()],
+        )
     }
 
     #[test]

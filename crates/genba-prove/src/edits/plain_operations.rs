@@ -32,6 +32,8 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
             original,
             original_at: Some(0),
             without_lock: true,
+            group: 0,
+            executed_at: None,
             saved: Vec::new(),
         })
     };
@@ -61,6 +63,10 @@ mod tests {
         assert_eq!(places, [0x1005, 0x1000]);
         assert!(found[0].single_thread && found[0].edits[0].without_lock);
         // A site elsewhere.
-        assert!(plans(&site(&[0x9000]), &code).expect("made")[0].edits.is_empty());
+        assert!(
+            plans(&site(&[0x9000]), &code).expect("made")[0]
+                .edits
+                .is_empty()
+        );
     }
 }

@@ -40,11 +40,7 @@ fn is_load(instruction: &Instruction) -> bool {
         && instruction.mnemonic() != iced_x86::Mnemonic::Lea
 }
 
-fn edit(
-    code: &DecodedCode,
-    load: &Instruction,
-    distance: i64,
-) -> Result<CodeEdit, IcedError> {
+fn edit(code: &DecodedCode, load: &Instruction, distance: i64) -> Result<CodeEdit, IcedError> {
     let mut edit = EditAssembler::new(code, load)?;
     let displacement = load.memory_displacement64() as i64;
     let further = displacement.wrapping_add(distance);
@@ -54,7 +50,7 @@ fn edit(
             load.memory_index(),
             load.memory_index_scale(),
             i64::from(further),
-            4,
+            8,
             false,
             Register::None,
         );
@@ -72,14 +68,16 @@ mod tests {
     #[test]
     fn the_address_further_on_is_prefetched_before_the_load() {
         // mov rax,[rdi+rcx*8+16]; mov rax,[rip]; ret
-        let bytes = [0x48, 0x8B, 0x44, 0xCF, 0x10, 0x48, 0x8B, 0x05, 0, 0, 0, 0, 0xC3];
+        let bytes = [
+            0x48, 0x8B, 0x44, 0xCF, 0x10, 0x48, 0x8B, 0x05, 0, 0, 0, 0, 0xC3,
+        ];
         let code = DecodedCode::new(0x1000, &bytes);
         let found = plans(&site(&[0x1000, 0x1005]), &code).expect("encodes");
         assert_eq!(found.len(), DISTANCES.len());
         assert_eq!(found[0].edits.len(), 1);
         assert_eq!(
             text(&found[0].edits[0]),
-            ["prefetcht0 byte ptr [rdi+rcx*8+110h]", "mov rax,[rdi+rcx*8+10h]"]
+            ["prefetcht0 [rdi+rcx*8+110h]", "mov rax,[rdi+rcx*8+10h]"]
         );
     }
 }

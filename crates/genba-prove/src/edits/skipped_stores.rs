@@ -27,14 +27,16 @@ const STORES: [Mnemonic; 12] = [
 pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
     let edit = |&address: &u64| {
         let instruction = &code.instructions()[code.index(address)?];
-        let store = STORES.contains(&instruction.mnemonic())
-            && instruction.op0_kind() == OpKind::Memory;
+        let store =
+            STORES.contains(&instruction.mnemonic()) && instruction.op0_kind() == OpKind::Memory;
         store.then(|| CodeEdit {
             address,
             original: code.bytes(instruction).to_vec(),
             code: Vec::new(),
             original_at: None,
             without_lock: false,
+            group: 0,
+            executed_at: None,
             saved: Vec::new(),
         })
     };

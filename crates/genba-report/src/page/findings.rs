@@ -7,7 +7,7 @@ use genba_model::{Annotation, Finding, Investigation};
 use super::{annotation, places};
 use crate::escape_html::escape_fit;
 use crate::safe_text;
-use crate::wording::{causes, findings};
+use crate::wording::{causes, findings, proofs};
 
 /// Maximum number of findings.
 const MAX_FINDINGS: usize = 30;
@@ -176,6 +176,13 @@ fn facts(out: &mut String, finding: &Finding, gains: bool) {
     };
     for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
         row(findings::kind(evidence.source), &evidence.text);
+    }
+    if let Some(proven) = &finding.proven {
+        row("proven", &proofs::sentence(proven));
+        for line in proofs::method(proven) {
+            let (kind, text) = line.split_once(": ").unwrap_or(("", &line));
+            row(kind, text);
+        }
     }
     row(if gains { "fix" } else { "advice" }, &finding.fix);
     row("confirm", &finding.confirm);

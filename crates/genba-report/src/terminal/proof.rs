@@ -12,11 +12,12 @@ use crate::{Screen, safe_text};
 pub fn proof(of: &Proof, screen: Screen) -> String {
     let cause = safe_text::fit(&of.cause, 40);
     let place = safe_text::sanitise(&findings::place(&of.site));
-    let mut out = format!("{:>2} {}  {place}\n", of.finding, screen.paint(STRONG, &cause));
-    let predicted = format!(
-        "whole program {}",
-        findings::speedup(&of.predicted_speedup)
+    let mut out = format!(
+        "{:>2} {}  {place}\n",
+        of.finding,
+        screen.paint(STRONG, &cause)
     );
+    let predicted = format!("whole program {}", findings::speedup(&of.predicted_speedup));
     fact(&mut out, "predicted", &predicted, screen);
     match &of.proven {
         Some(proven) => {

@@ -65,8 +65,8 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
     let mut said = vec![format!("change: {}", change(proven.change))];
     let own = (proven.self_check.value - 1.0).abs();
     said.push(format!(
-        "check: two copies of the unchanged code differ by {} (below 1 % is none)",
-        format::share(own)
+        "check: two copies of the unchanged code differ by {:.1} % (below 1 % is none)",
+        own * 100.0
     ));
     if let Some(cost) = &proven.translated_cost {
         let weaker = match cost.value > MAX_TRANSLATED_COST {

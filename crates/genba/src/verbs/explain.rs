@@ -9,11 +9,11 @@ use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits};
 use genba_investigate::Options;
 use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
-use genba_investigate::proofs::TRIALS;
 use genba_investigate::observations::OBSERVATIONS;
+use genba_investigate::proofs::{self, TRIALS};
 use genba_model::{Calibration, Event, Explanation, Investigation, NoiseFloor, Trial};
 use genba_report::terminal;
-use genba_run::Output as Stream;
+use genba_run::{Cancel, CommandSpec, Launcher, Output as Stream};
 
 use genba_units::parse_duration;
 
@@ -33,6 +33,7 @@ use crate::verbs::investigate::WATCHED_TIME;
 #[command(after_help = "Examples:
   genba explain -- ./prog args              measure, count, explain; writes a case
   genba explain -i latest                   explain the newest case
+  genba explain --prove -- ./prog args      and measure the first fix in the running program
   genba explain -i perf.data --counts counts.json
   genba explain -p 1234 --seconds 30        a process that runs already
   genba bench --proves latest:1 ./old ./new; genba explain --calibration")]
@@ -61,7 +62,12 @@ pub struct Args {
     #[arg(long)]
     ignore_failure: bool,
 
-    /// Show predicted and measured gains of all findings that `genba bench --proves` checked.
+    /// Apply the fix of the first finding that allows it to the running program, and measure what it gains.
+    #[arg(long, conflicts_with_all = ["recording", "calibration", "pid"])]
+    prove: bool,
+
+    /// Show predicted and measured gains of all findings that `genba bench --proves` or `genba prove`
+    /// checked.
     #[arg(long, conflicts_with_all = ["recording", "command"])]
     calibration: bool,
 
@@ -152,7 +158,7 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     let cancel = interrupt::token()?;
     let store = Store::open_root();
     let mut progress = ProgressLine::new(output);
-    let outcome = if args.attach.instead_of(&args.run)? {
+    let all = if args.attach.instead_of(&args.run)? {
         let time = args.attach.time(&args.run).unwrap_or(WATCHED_TIME);
         let pids = &args.attach.pid;
         genba_investigate::investigate_processes(
@@ -163,6 +169,7 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
             &cancel,
             &mut progress,
         )?
+        .investigation
     } else {
         unread_input::note(output);
         let mut prepared = args.run.prepare(Stream::Null)?;
@@ -170,11 +177,60 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
             limit: super::MAX_ERROR_OUTPUT,
         };
         let (workload, spec) = (&prepared.workload, &prepared.spec);
-        genba_investigate::investigate(&store, workload, spec, &options, &cancel, &mut progress)?
+        let outcome = genba_investigate::investigate(
+            &store,
+            workload,
+            spec,
+            &options,
+            &cancel,
+            &mut progress,
+        )?;
+        if args.prove {
+            prove_first(outcome.investigation, spec, &cancel, &mut progress)?
+        } else {
+            outcome.investigation
+        }
     };
     drop(progress);
-    output.note(&format!("case {}", outcome.investigation.case));
-    of_investigation(outcome.investigation)
+    output.note(&format!("case {}", all.case));
+    of_investigation(all)
+}
+
+/// Findings of which one is to be proven, at most.
+const MAX_PROOFS_TRIED: u32 = 3;
+/// Time for the runs of a proof.
+const PROOF_TIME: Duration = Duration::from_secs(40);
+
+/// Proves the first finding that can be proven.
+fn prove_first(
+    all: Investigation,
+    spec: &CommandSpec,
+    cancel: &Cancel,
+    progress: &mut ProgressLine,
+) -> Result<Investigation, Failure> {
+    let case = Store::open_root().find_to_write(&all.case)?;
+    let mut launcher = Launcher::new()?;
+    let mut notes = all.notes;
+    let findings = (1..).zip(&all.findings).take(MAX_PROOFS_TRIED as usize);
+    for (number, finding) in findings {
+        let proof = proofs::prove_in_case(
+            &case,
+            number,
+            Some(spec),
+            PROOF_TIME,
+            &mut launcher,
+            cancel,
+            progress,
+        )?;
+        let Some(reason) = proof.reason else {
+            break;
+        };
+        notes.push(format!("{} was not proven: {reason}", finding.cause));
+    }
+    Ok(Investigation {
+        notes,
+        ..case.investigation()?
+    })
 }
 
 fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
