@@ -35,6 +35,15 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Whether both are about the same waits. Who holds a lock while other programs have the CPUs, computes as it seems.
+    fn is_same(&self, other: &Self) -> bool {
+        let kind = |found: &Self| match found.cause {
+            WaitCause::LockContention => WaitCause::LockHeldOverIo,
+            cause => cause,
+        };
+        (kind(self), &self.waiter, &self.object) == (kind(other), &other.waiter, &other.object)
+    }
+
     /// Wall time in which threads took turns, ns.
     fn turns_ns(&self) -> f64 {
         match self.cause {
@@ -44,25 +53,17 @@ impl Found {
     }
 }
 
-/// Everything that was found, largest gain first.
+/// Everything that was found, largest gain first: with the load of the machine as it was, and without that
+/// of other programs as well. The interval of the gain has both.
 pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
-    let wall = view.own_wall();
-    if wall <= 0.0 {
-        return Vec::new();
-    }
-    let mut all = locks::find(view);
-    all.extend(input_output::find(view));
-    // Threads that take turns work alone, too: not because the work is divided badly.
-    let in_turns: f64 = all.iter().map(Found::turns_ns).fold(0.0, f64::max);
-    all.extend(phases::find(view).into_iter().filter(|found| {
-        let alone = matches!(found.cause, WaitCause::SerialSection | WaitCause::Imbalance);
-        !alone || in_turns < 0.5 * found.waits_ns
-    }));
-    let floor = view.running() / f64::from(view.recording.cpus.max(1));
-    let mut findings: Vec<WaitFinding> = all
+    let seen_view = view.as_seen();
+    let mut seen = found(&seen_view);
+    let mut findings: Vec<WaitFinding> = found(view)
         .into_iter()
-        .filter(|found| found.waits_ns / wall >= MIN_SHARE)
-        .map(|found| finding(view, found, floor))
+        .filter_map(|quiet| {
+            let same = seen.iter().position(|other| other.is_same(&quiet))?;
+            Some(finding(view, &seen_view, quiet, &seen.swap_remove(same)))
+        })
         .filter(|finding| finding.predicted_speedup.value >= 1.0 + MIN_GAIN)
         .collect();
     findings.sort_by(|a, b| {
@@ -75,7 +76,27 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
     findings
 }
 
-/// How early the last thread could end if none waited, by when it began and how long it was on a CPU, ns.
+/// What takes enough of the wall time of these chains to be worth a finding.
+fn found(view: &View<'_>) -> Vec<Found> {
+    let wall = view.own_wall();
+    if wall <= 0.0 {
+        return Vec::new();
+    }
+    let mut all = locks::find(view);
+    all.extend(input_output::find(view));
+    // Threads that take turns work alone, too: not because the work is divided badly.
+    let in_turns: f64 = all.iter().map(Found::turns_ns).fold(0.0, f64::max);
+    all.extend(phases::find(view).into_iter().filter(|found| {
+        let alone = matches!(found.cause, WaitCause::SerialSection | WaitCause::Imbalance);
+        !alone || in_turns < 0.5 * found.waits_ns
+    }));
+    all.retain(|found| {
+        found.waits_ns / wall >= MIN_SHARE && gain(view, found, found.saved_ns.0) >= 1.0 + MIN_GAIN
+    });
+    all
+}
+
+/// How early the last thread could end if none waited, by when it began and how long it was at work, ns.
 fn longest_work(view: &View<'_>) -> f64 {
     let began = view.recording.began;
     let threads = view.recording.threads.iter();
@@ -84,31 +105,47 @@ fn longest_work(view: &View<'_>) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn finding(view: &View<'_>, found: Found, floor: f64) -> WaitFinding {
-    let wall = view.own_wall();
-    let floor = match found.cause {
+/// The wall time that the work of all threads takes if none waits for this cause, ns.
+fn floor(view: &View<'_>, found: &Found) -> f64 {
+    let on_all_cpus = view.running() / f64::from(view.recording.cpus.max(1));
+    match found.cause {
         // Work outside of a lock is still that thread's.
-        WaitCause::LockContention | WaitCause::LockHeldOverIo => floor.max(longest_work(view)),
-        _ if found.work_remains => floor,
+        WaitCause::LockContention | WaitCause::LockHeldOverIo => {
+            on_all_cpus.max(longest_work(view))
+        }
+        _ if found.work_remains => on_all_cpus,
         _ => 0.0,
-    };
-    let without = |saved: f64| wall / (wall - saved).max(floor).max(wall * 0.01).min(wall);
-    let (value, low, high) = found.saved_ns;
+    }
+}
+
+/// The wall time ÷ what it is when so much of it is saved.
+fn gain(view: &View<'_>, found: &Found, saved: f64) -> f64 {
+    let wall = view.own_wall();
+    let least = floor(view, found).max(wall * 0.01);
+    wall / (wall - saved).max(least).min(wall)
+}
+
+/// The finding of what was found `quiet`, without other programs, and `seen` with them.
+fn finding(view: &View<'_>, seen_view: &View<'_>, quiet: Found, seen: &Found) -> WaitFinding {
+    let bounds = [(view, &quiet), (seen_view, seen)].map(|(view, found)| {
+        let (_, low, high) = found.saved_ns;
+        (gain(view, found, low), gain(view, found, high))
+    });
     WaitFinding {
-        cause: found.cause,
-        wall_share: share_of_snapshots(view, found.waits_ns / wall),
+        cause: quiet.cause,
+        wall_share: share_of_snapshots(view, seen.waits_ns / seen_view.own_wall()),
         predicted_speedup: Estimate {
-            value: without(value),
-            low: without(low),
-            high: without(high),
+            value: gain(seen_view, seen, seen.saved_ns.0),
+            low: bounds[0].0.min(bounds[1].0),
+            high: bounds[0].1.max(bounds[1].1),
         },
-        waiter: found.waiter,
-        holder: found.holder,
-        object: found.object,
+        waiter: quiet.waiter,
+        holder: quiet.holder,
+        object: quiet.object,
         figures: WaitFigures {
             runnable_threads: view.runnable_threads(),
             cpus: view.recording.cpus,
-            ..found.figures
+            ..quiet.figures
         },
     }
 }

@@ -1,6 +1,6 @@
 //! A recording with its places: what every state is, and what threads did while others waited.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use genba_model::{WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{
@@ -33,8 +33,19 @@ pub struct State {
 /// Where a thread was on a CPU, by number of samples.
 pub type Places = HashMap<WaitPlace, u64>;
 
+/// Samples on a CPU in calls of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct IoSamples {
+    /// By place.
+    pub places: Places,
+    /// By chain.
+    pub chain_places: HashMap<u32, Places>,
+    /// Those in which the kernel copied data.
+    pub copies: u64,
+}
+
 /// A recording with names.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct View<'a> {
     /// What was recorded.
     pub recording: &'a WaitRecording,
@@ -51,18 +62,16 @@ pub struct View<'a> {
     pub alone_places: HashMap<u32, Places>,
     /// By waiting state: where the thread that it waited for was on a CPU.
     pub holder_places: HashMap<StateIndex, Places>,
-    /// By chain: samples of its last thread in the kernel, and all.
-    pub chain_kernel: HashMap<u32, (u64, u64)>,
+    /// By chain: those of its places in the kernel, by the place of the user's code that asked it.
+    pub chain_kernel_places: HashMap<u32, Places>,
     /// Functions of the user's code with the threads that were seen on a CPU in them, and how often.
     pub runs: HashMap<String, HashMap<u32, u64>>,
-    /// Samples on a CPU in the kernel, by the place of the user's code that asked it.
-    pub kernel_places: Places,
-    /// Samples on a CPU in reads and writes, by place.
-    pub io_places: Places,
-    /// Samples on a CPU, and of them in the kernel.
-    pub samples: u64,
-    /// Those in the kernel.
+    /// Samples on a CPU in reads, and those in writes.
+    pub io: [IoSamples; 2],
+    /// Samples on a CPU in the kernel.
     pub kernel_samples: u64,
+    /// Share of the time runnable without a CPU that is taken out of the chains: other programs'.
+    taken_out: f64,
     /// By thread: its outermost function of the user's code, as most stacks have it.
     pub entries: HashMap<u32, String>,
 }
@@ -92,12 +101,11 @@ impl<'a> View<'a> {
             chain_places: HashMap::new(),
             alone_places: HashMap::new(),
             holder_places: HashMap::new(),
-            chain_kernel: HashMap::new(),
+            chain_kernel_places: HashMap::new(),
             runs: HashMap::new(),
-            kernel_places: Places::new(),
-            io_places: Places::new(),
-            samples: 0,
+            io: Default::default(),
             kernel_samples: 0,
+            taken_out: 0.0,
             entries: HashMap::new(),
         };
         view.take_out_foreign_load();
@@ -123,13 +131,15 @@ impl<'a> View<'a> {
             let place = place_of(stack);
             let kernel = stack.first().is_some_and(|frame| frame.kernel);
             let weight = snapshot.weight;
-            view.samples += weight;
             view.kernel_samples += u64::from(kernel) * weight;
-            if kernel {
-                *view.kernel_places.entry(place.clone()).or_default() += weight;
-            }
-            if reads_or_writes(stack) {
-                *view.io_places.entry(place.clone()).or_default() += weight;
+            if let Some(direction) = reads_or_writes(stack) {
+                let io = &mut view.io[direction];
+                *io.places.entry(place.clone()).or_default() += weight;
+                io.copies += u64::from(copies(stack)) * weight;
+                if let Some(chain) = snapshot.chain {
+                    let of_chain = io.chain_places.entry(chain).or_default();
+                    *of_chain.entry(place.clone()).or_default() += weight;
+                }
             }
             if let Some(thread) = of_tid.get(&snapshot.tid) {
                 *view
@@ -140,23 +150,15 @@ impl<'a> View<'a> {
                     .or_default() += weight;
             }
             if let Some(chain) = snapshot.chain {
-                *view
-                    .chain_places
-                    .entry(chain)
-                    .or_default()
-                    .entry(place.clone())
-                    .or_default() += weight;
-                if snapshot.alone {
-                    *view
-                        .alone_places
-                        .entry(chain)
-                        .or_default()
-                        .entry(place.clone())
-                        .or_default() += weight;
+                let kinds = [
+                    (true, &mut view.chain_places),
+                    (snapshot.alone, &mut view.alone_places),
+                    (kernel, &mut view.chain_kernel_places),
+                ];
+                for (_, places) in kinds.into_iter().filter(|(fits, _)| *fits) {
+                    let of_chain = places.entry(chain).or_default();
+                    *of_chain.entry(place.clone()).or_default() += weight;
                 }
-                let sums = view.chain_kernel.entry(chain).or_default();
-                sums.0 += u64::from(kernel) * weight;
-                sums.1 += weight;
             }
             for waiter in &snapshot.waiters {
                 let places = view.holder_places.entry(*waiter).or_default();
@@ -205,6 +207,66 @@ impl<'a> View<'a> {
             }
         }
         self.chains = chains;
+        self.taken_out = foreign;
+    }
+
+    /// The same with the chains as they were seen: with the time that other programs took.
+    pub fn as_seen(&self) -> Self {
+        Self {
+            chains: self.recording.chains.clone(),
+            taken_out: 0.0,
+            ..self.clone()
+        }
+    }
+
+    /// Time in which a thread was runnable without a CPU and which the chains have, ns.
+    pub fn runnable_in_chains(&self, thread: &WatchedThread) -> f64 {
+        thread.runnable as f64 * (1.0 - self.taken_out)
+    }
+
+    /// Share of the time of a chain's end in which its thread was runnable without a CPU.
+    fn share_without_cpu(&self, thread: &WatchedThread) -> f64 {
+        let runnable = self.runnable_in_chains(thread);
+        let ready = thread.running as f64 + runnable;
+        if ready > 0.0 { runnable / ready } else { 0.0 }
+    }
+
+    /// Wall time in which the thread at the end of a chain was on a CPU in these of its samples, ns.
+    pub fn on_path(
+        &self,
+        samples: &HashMap<u32, Places>,
+        is_wanted: impl Fn(&WaitPlace) -> bool,
+    ) -> f64 {
+        let of_chain = |index: u32, chain: &Chain| {
+            let all: u64 = self.chain_places.get(&index)?.values().sum();
+            let wanted = samples.get(&index)?.iter();
+            let wanted = wanted.filter(|(place, _)| is_wanted(place));
+            let wanted: u64 = wanted.map(|(_, samples)| samples).sum();
+            let last = self.thread(*chain.states.last()?);
+            let on_cpu = chain.ns * (1.0 - self.share_without_cpu(last));
+            Some(on_cpu * wanted as f64 / all.max(1) as f64)
+        };
+        (0u32..)
+            .zip(&self.chains)
+            .filter_map(|(index, chain)| of_chain(index, chain))
+            .sum()
+    }
+
+    /// Wall time in which the thread at the end of a chain was runnable without a CPU because it had just waited, ns.
+    /// `waits` has the number of waits by thread: each ends in the run queue. Chains through a lock are the lock's.
+    pub fn queued_after(&self, waits: &BTreeMap<u32, f64>) -> f64 {
+        let of_chain = |chain: &Chain| {
+            let last = *chain.states.last()?;
+            let waits = waits.get(&self.recording.states[last as usize].thread)?;
+            let thread = self.thread(last);
+            let share = (waits / thread.slices.max(1) as f64).min(1.0);
+            let mut states = chain.states.iter();
+            let reason = |state: &u32| self.states[*state as usize].reason;
+            let counts = reason(&last) == WaitReason::Running
+                && !states.any(|state| reason(state) == WaitReason::Lock);
+            counts.then(|| chain.ns * self.share_without_cpu(thread) * share)
+        };
+        self.chains.iter().filter_map(of_chain).sum()
     }
 
     /// Share of the time in which threads were runnable without a CPU that other programs are to blame
@@ -261,12 +323,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// CPU time in the kernel for this place of the user's code, ns; 0 where the kernel is not sampled.
-    pub fn kernel_time(&self, place: &WaitPlace) -> f64 {
-        let samples = self.kernel_places.get(place).copied().unwrap_or(0);
-        self.running() * samples as f64 / self.samples.max(1) as f64
-    }
-
     /// Time of all threads on a CPU, ns.
     pub fn running(&self) -> f64 {
         self.recording
@@ -286,24 +342,43 @@ pub fn most(places: &Places) -> Option<(&WaitPlace, f64)> {
         .map(|(place, samples)| (place, *samples as f64 / all as f64))
 }
 
-/// Whether a stack is in a call of `read`, `write` or their like.
-fn reads_or_writes(stack: &[NamedFrame]) -> bool {
-    const NAMES: [&str; 12] = [
-        "read", "write", "pread64", "pwrite64", "readv", "writev", "recv", "send", "recvfrom",
-        "sendto", "recvmsg", "sendmsg",
+/// 0 for a stack in a call of `read` or its like, 1 for one in `write` or its like.
+fn reads_or_writes(stack: &[NamedFrame]) -> Option<usize> {
+    const NAMES: [[&str; 9]; 2] = [
+        [
+            "read", "pread", "pread64", "readv", "preadv", "preadv64", "recv", "recvfrom",
+            "recvmsg",
+        ],
+        [
+            "write",
+            "pwrite",
+            "pwrite64",
+            "writev",
+            "pwritev",
+            "pwritev64",
+            "send",
+            "sendto",
+            "sendmsg",
+        ],
     ];
-    stack
-        .iter()
-        .skip_while(|frame| frame.kernel)
-        .take(2)
-        .any(|frame| {
-            let name = frame.place.function.trim_start_matches('_');
-            let name = name.strip_prefix("GI_").unwrap_or(name);
-            let name = name.trim_start_matches('_');
-            let name = name.strip_prefix("libc_").unwrap_or(name);
-            let name = name.split('@').next().unwrap_or(name);
-            !frame.own && NAMES.contains(&name)
-        })
+    let mut frames = stack.iter().skip_while(|frame| frame.kernel).take(2);
+    frames.find_map(|frame| {
+        let name = frame.place.function.trim_start_matches('_');
+        let name = name.strip_prefix("GI_").unwrap_or(name);
+        let name = name.trim_start_matches('_');
+        let name = name.strip_prefix("libc_").unwrap_or(name);
+        let name = name.split('@').next().unwrap_or(name);
+        let direction = NAMES.iter().position(|names| names.contains(&name));
+        direction.filter(|_| !frame.own)
+    })
+}
+
+/// Whether the kernel copies data there.
+fn copies(stack: &[NamedFrame]) -> bool {
+    let kernels = stack.iter().take_while(|frame| frame.kernel);
+    kernels
+        .map(|frame| &frame.place.function)
+        .any(|name| name.contains("copy") || name.contains("rep_movs"))
 }
 
 fn waiting(

@@ -95,6 +95,8 @@ pub struct WaitSampler<'s> {
     live: Vec<Live>,
     threads: Vec<WatchedThread>,
     indices: HashMap<i32, ThreadIndex>,
+    /// Ends of threads, CLOCK_MONOTONIC ns, that were read before their starts.
+    early_ends: HashMap<i32, u64>,
     processes: HashMap<i32, WatchedProcess>,
     io_before: HashMap<i32, ProcessIo>,
     /// Files that each process was seen to have open.
@@ -184,6 +186,7 @@ impl<'s> WaitSampler<'s> {
             live: Vec::new(),
             threads: Vec::new(),
             indices: HashMap::new(),
+            early_ends: HashMap::new(),
             processes: HashMap::new(),
             io_before: HashMap::new(),
             open_files: HashMap::new(),

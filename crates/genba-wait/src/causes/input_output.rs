@@ -1,7 +1,7 @@
 //! Waits for the disk, for the other end of a pipe or socket, for a signal of another thread, for a
 //! time.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{Chain, WatchedProcess};
@@ -55,7 +55,8 @@ struct Group {
     ns: f64,
     snapshots: u64,
     waits: f64,
-    threads: HashSet<u32>,
+    /// Waits by thread.
+    threads: BTreeMap<u32, f64>,
     objects: BTreeMap<String, f64>,
     holder_places: Places,
     holder_waits: BTreeMap<WaitPlace, f64>,
@@ -103,7 +104,7 @@ fn groups(
         group.ns += seen.ns;
         group.snapshots += seen.snapshots;
         group.waits += counts[index as usize];
-        group.threads.insert(seen.thread);
+        *group.threads.entry(seen.thread).or_default() += counts[index as usize];
         if let Some(object) = &state.object {
             *group.objects.entry(object.clone()).or_default() += seen.ns;
         }
@@ -158,9 +159,10 @@ fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         .filter(|(_, group)| group.waits >= MANY)
         .map(|(place, group)| {
             let waits = group.critical;
-            // Records that are forced together: one wait for tens of them, and what the kernel does
-            // for each goes with it.
-            let all = waits + view.kernel_time(&place).min(view.own_wall() - waits);
+            // Records that are forced together: one wait for tens of them. What the kernel does for
+            // each goes with it, and so do the queues for a CPU after it.
+            let kernel = view.on_path(&view.chain_kernel_places, |asked| *asked == place);
+            let all = waits + kernel + view.queued_after(&group.threads);
             Found {
                 cause: WaitCause::SynchronousWrite,
                 waits_ns: all,
@@ -179,15 +181,18 @@ fn by_reason(view: &View<'_>, counts: &[f64], reason: WaitReason, cause: WaitCau
     groups(view, counts, &[reason], false)
         .into_iter()
         .filter(|(_, group)| group.waits >= MANY)
-        .map(|(place, group)| Found {
-            cause,
-            waits_ns: group.critical,
-            work_remains: false,
-            saved_ns: (group.critical * 0.8, group.critical * 0.4, group.critical),
-            holder: group.holder(),
-            object: group.object(),
-            figures: group.figures(),
-            waiter: place,
+        .map(|(place, group)| {
+            let all = group.critical + view.queued_after(&group.threads);
+            Found {
+                cause,
+                waits_ns: all,
+                work_remains: false,
+                saved_ns: (all * 0.8, group.critical * 0.4, all),
+                holder: group.holder(),
+                object: group.object(),
+                figures: group.figures(),
+                waiter: place,
+            }
         })
         .collect()
 }
@@ -216,7 +221,7 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             let threads = || {
                 group
                     .threads
-                    .iter()
+                    .keys()
                     .map(|at| &recording.threads[*at as usize])
             };
             let running: f64 = threads().map(|thread| thread.running as f64).sum();
@@ -225,15 +230,22 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         })
         // Who sleeps under a lock keeps others from work: that is the lock's.
         .filter(|(place, group)| slept_under_lock(view, place) < MAX_UNDER_LOCK * group.ns)
-        .map(|(place, group)| Found {
-            cause: WaitCause::PollingSleep,
-            waits_ns: group.critical,
-            work_remains: true,
-            saved_ns: (group.idle * 0.9, group.idle * 0.4, group.idle),
-            holder: group.holder(),
-            object: group.object(),
-            figures: group.figures(),
-            waiter: place,
+        .map(|(place, group)| {
+            let queued = view.queued_after(&group.threads);
+            Found {
+                cause: WaitCause::PollingSleep,
+                waits_ns: group.critical,
+                work_remains: true,
+                saved_ns: (
+                    group.idle * 0.9 + queued,
+                    group.idle * 0.4,
+                    group.idle + queued,
+                ),
+                holder: group.holder(),
+                object: group.object(),
+                figures: group.figures(),
+                waiter: place,
+            }
         })
         .collect()
 }
@@ -286,7 +298,11 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         let passing = passing_share(view, reasons);
         // The calls themselves are passing on, whoever makes them.
         let calls = match cause {
-            WaitCause::RoundTripInLoop => io_time(view),
+            WaitCause::RoundTripInLoop => view
+                .io
+                .iter()
+                .map(|io| view.on_path(&io.chain_places, |_| true))
+                .sum(),
             _ => 0.0,
         };
         let saved = part * (idle + alone * passing).max(idle + calls);
@@ -308,12 +324,6 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         });
     }
     all
-}
-
-/// CPU time in calls that read or write, ns.
-fn io_time(view: &View<'_>) -> f64 {
-    let samples: u64 = view.io_places.values().sum();
-    view.running() * samples as f64 / view.samples.max(1) as f64
 }
 
 /// Whether at least two threads work alone, one while the other waits.
@@ -341,10 +351,11 @@ fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
     for (index, chain) in (0u32..).zip(&view.chains) {
         let mut states = chain.states.iter();
         if states.any(|state| reasons.contains(&view.states[*state as usize].reason))
-            && let Some(of_chain) = view.chain_kernel.get(&index)
+            && let Some(places) = view.chain_places.get(&index)
         {
-            sums.0 += of_chain.0;
-            sums.1 += of_chain.1;
+            let kernel = view.chain_kernel_places.get(&index);
+            sums.0 += kernel.map_or(0, |places| places.values().sum::<u64>());
+            sums.1 += places.values().sum::<u64>();
         }
     }
     match sums {
@@ -368,7 +379,8 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
             std::cmp::Reverse(process.pid),
         )
     })?;
-    let (calls, bytes) = if process.reads > process.writes {
+    let reads = process.reads > process.writes;
+    let (calls, bytes) = if reads {
         (process.reads as f64, process.read_bytes as f64)
     } else {
         (process.writes as f64, process.written_bytes as f64)
@@ -377,23 +389,34 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     if calls < MANY_CALLS || size >= LARGE_BYTES || goes_through_files(process) {
         return None;
     }
-    // Entering and leaving the kernel goes, copying stays.
-    let overhead = 1.0 / (1.0 + size * COPY_NS / CALL_NS.0);
-    let samples: u64 = view.io_places.values().sum();
-    let on_cpu = if view.kernel_samples > 0 && samples > 0 {
-        let ns = io_time(view);
-        (ns * overhead, ns * overhead * 0.6, ns)
-    } else {
-        (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)
-    };
     let waits = groups(view, counts, &[WaitReason::File], false)
         .into_iter()
         .filter(|(_, group)| group.waits >= MANY_CALLS)
         .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical));
-    let waited = waits.as_ref().map_or(0.0, |(_, group)| group.critical);
+    let waited = waits.as_ref().map_or(0.0, |(_, group)| {
+        group.critical + view.queued_after(&group.threads)
+    });
+    // Entering and leaving the kernel goes, copying stays. Where most calls wait for a device, so does what
+    // is done to ask it each time.
+    let io = &view.io[usize::from(!reads)];
+    let samples: u64 = io.places.values().sum();
+    let not_copied = 1.0 - io.copies as f64 / samples.max(1) as f64;
+    let each_waits = waits
+        .as_ref()
+        .is_some_and(|(_, group)| group.waits >= 0.5 * calls);
+    let overhead = match each_waits {
+        true => not_copied,
+        false => not_copied.min(1.0 / (1.0 + size * COPY_NS / CALL_NS.0)),
+    };
+    let on_cpu = if view.kernel_samples > 0 && samples > 0 {
+        let ns = view.on_path(&io.chain_places, |_| true);
+        (ns * overhead, ns * overhead * 0.6, ns)
+    } else {
+        (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)
+    };
     let waiter = match &waits {
         Some((place, _)) => place.clone(),
-        None => most(&view.io_places)?.0.clone(),
+        None => most(&io.places)?.0.clone(),
     };
     Some(Found {
         cause: WaitCause::SmallIo,

@@ -17,7 +17,8 @@ struct Lock {
     ns: f64,
     snapshots: u64,
     waits: f64,
-    threads: HashSet<u32>,
+    /// Waits by thread.
+    threads: BTreeMap<u32, f64>,
     waiters: BTreeMap<WaitPlace, f64>,
     holder_places: Places,
     /// Where holders waited, with time.
@@ -37,7 +38,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         lock.ns += seen.ns;
         lock.snapshots += seen.snapshots;
         lock.waits += counts[index as usize];
-        lock.threads.insert(seen.thread);
+        *lock.threads.entry(seen.thread).or_default() += counts[index as usize];
         *lock.waiters.entry(state.place.clone()).or_default() += seen.ns;
         for (place, samples) in view.holder_places.get(&index).into_iter().flatten() {
             *lock.holder_places.entry(place.clone()).or_default() += samples;
@@ -104,6 +105,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         } else {
             most(&lock.holder_places).map(|(place, _)| place.clone())
         };
+        let queued = view.queued_after(&lock.threads);
         // A shorter section, or a lock for each part of the data, takes most of the waiting away.
         all.push(Found {
             cause: match over_io {
@@ -112,7 +114,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             },
             waits_ns: on_path,
             work_remains: true,
-            saved_ns: (on_path * 0.9, on_path * 0.5, on_path),
+            saved_ns: (on_path * 0.9 + queued, on_path * 0.5, on_path + queued),
             waiter: waiter.clone(),
             holder,
             object,

@@ -22,13 +22,14 @@ impl WaitSampler<'_> {
         }
         let began = started.unwrap_or_else(monotonic_ns);
         let index = self.threads.len() as ThreadIndex;
+        let ended = self.early_ends.remove(&tid).filter(|end| *end >= began);
         let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
         self.threads.push(WatchedThread {
             pid,
             tid,
             name: name.unwrap_or_default().trim_end().to_owned(),
             began,
-            ended: began,
+            ended: ended.unwrap_or(began),
             ..WatchedThread::default()
         });
         self.indices.insert(tid, index);
@@ -64,6 +65,7 @@ impl WaitSampler<'_> {
     /// The thread's last account stays; that of its process ends with the first thread.
     pub(super) fn ended(&mut self, tid: i32, ended: u64) {
         let Some(at) = self.live.iter().position(|live| live.tid == tid) else {
+            self.ended_unseen(tid, ended);
             return;
         };
         let live = self.live.swap_remove(at);
@@ -74,6 +76,20 @@ impl WaitSampler<'_> {
             self.code.remove(&live.pid);
             self.read_account(live.pid);
             self.io_before.remove(&live.pid);
+        }
+    }
+
+    /// A thread ended that had gone before it could be looked at, or whose start another CPU's buffer still has.
+    fn ended_unseen(&mut self, tid: i32, ended: u64) {
+        let index = self.indices.get(&tid);
+        match index.map(|index| &mut self.threads[*index as usize]) {
+            Some(thread) if thread.ended == thread.began => thread.ended = ended.max(thread.began),
+            _ => {
+                if self.early_ends.len() >= MAX_EARLY_ENDS {
+                    self.early_ends.clear();
+                }
+                self.early_ends.insert(tid, ended);
+            }
         }
     }
 
@@ -150,6 +166,8 @@ impl WaitSampler<'_> {
     }
 }
 
+/// Most ends of threads that are remembered until their start is read.
+const MAX_EARLY_ENDS: usize = 1000;
 /// Calls since the last look at a process's open files from which on these are of interest.
 const MIN_CALLS_OF_LOOK: u64 = 50;
 /// Most open files that are looked at.
