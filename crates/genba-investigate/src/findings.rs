@@ -88,6 +88,7 @@ mod tests {
             predicted_speedup: Estimate::exact(1.1),
             evidence: Vec::new(),
             fix: String::new(),
+            change: None,
             example: None,
             confirm: String::new(),
             proven: None,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, Event, NoiseFloor, Proven, SourceLine, TimePlace, Waits};
+use crate::{Estimate, Event, Fix, NoiseFloor, Proven, SourceLine, TimePlace, Waits};
 
 /// How the figures of a piece of evidence were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +70,9 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// The fix, in one or two sentences.
     pub fix: String,
+    /// The same as data, for `genba fix`; absent in cases of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Fix>,
     /// Code before and after the fix, if a few lines show it.
     #[serde(default)]
     pub example: Option<Example>,

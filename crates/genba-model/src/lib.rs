@@ -35,6 +35,7 @@ mod quantity;
 mod run;
 mod sampled_detail;
 mod script;
+mod source_fix;
 mod stat;
 mod sweep;
 mod time_place;
@@ -100,6 +101,7 @@ pub use sampled_detail::{
     SampledFunction, SampledSpan, SampledStack, SampledThread, SampledWakeUp,
 };
 pub use script::{NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile};
+pub use source_fix::{FixVerdict, SourceFix, TriedRewrite};
 pub use stat::{Counter, CounterNote, CounterState, Stat};
 pub use sweep::{
     KneeKind, ParameterScale, ParameterValue, Sweep, SweepKnee, SweepParameter, SweepPoint,

@@ -10,7 +10,7 @@ use genba_model::{CpuTime, Estimate, Event, ExitKind, Precision, RunRecord};
 use json_schema::Types;
 
 /// Kind, root type, and the commands that print it.
-const DOCUMENTS: [(&str, &str, &str); 22] = [
+const DOCUMENTS: [(&str, &str, &str); 23] = [
     (
         "investigation",
         "Investigation",
@@ -49,6 +49,7 @@ const DOCUMENTS: [(&str, &str, &str); 22] = [
         "genba diff --json BEFORE AFTER",
     ),
     ("trial", "TrialReport", "genba try --json"),
+    ("fix", "SourceFix", "genba fix --json"),
     ("ablation", "Ablation", "genba ablate --json"),
     ("sweep", "Sweep", "genba sweep --json"),
     ("growth", "Growth", "genba grow --json"),

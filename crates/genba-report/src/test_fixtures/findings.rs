@@ -61,6 +61,7 @@ fn division() -> Finding {
             ),
         ],
         fix: "Take quotient and remainder from one division: q = n / b; r = n - q * b.".into(),
+        change: None,
         example: Some(Example {
             before: "p[--j] = digits[n % b];\nn /= b;".into(),
             after: "q = n / b;\np[--j] = digits[n - q * b];\nn = q;".into(),

@@ -25,6 +25,7 @@ fn finding(one: &Diagnosis) -> Finding {
         predicted_speedup: one.predicted_speedup,
         evidence: evidence.collect(),
         fix: fixes::sentence(&one.fix),
+        change: Some(one.fix.clone()),
         example: fix_examples::example(&one.fix).map(|(before, after)| Example {
             before: before.to_owned(),
             after: after.to_owned(),

@@ -1,0 +1,151 @@
+//! Rewrites of source text that remove a cause: one file for each kind. Pure.
+//!
+//! A rewrite refuses where it cannot check in the source what it needs. What it cannot check and
+//! assumes nevertheless (that two pointers do not overlap) it says.
+
+mod hoisted_call;
+mod known_target;
+mod one_division;
+mod realloc_growth;
+mod thread_local_model;
+mod unflushed_lines;
+
+use genba_model::{Cause, Fix};
+use tree_sitter::Node;
+
+use crate::edit::Edit;
+use crate::source_file::{SourceFile, descendants, is_loop, lines};
+
+/// The sources of a program.
+pub struct Sources {
+    /// Parsed files of the tree, the one with the site first.
+    pub files: Vec<SourceFile>,
+}
+
+/// The place of a finding in the sources.
+pub struct Place<'a> {
+    /// Index of the file.
+    pub file: usize,
+    /// The function's name, as the finding has it.
+    pub function: &'a str,
+    /// First line.
+    pub line: u32,
+    /// Last line.
+    pub end_line: u32,
+}
+
+/// A change of the sources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewrite {
+    /// What it does, in the imperative.
+    pub title: String,
+    /// What it needs to be true and could not check, a clause each.
+    pub assumes: Vec<String>,
+    /// Edits by index of the file.
+    pub edits: Vec<(usize, Vec<Edit>)>,
+}
+
+/// What a kind of rewrite works on.
+pub(crate) struct Subject<'a> {
+    /// The sources.
+    pub sources: &'a Sources,
+    /// The finding's place.
+    pub place: &'a Place<'a>,
+    /// The change that the finding asks for, where the case has it.
+    pub change: Option<&'a Fix>,
+    /// The file of the place.
+    pub file: &'a SourceFile,
+    /// The function round the place.
+    pub function: Node<'a>,
+}
+
+impl<'a> Subject<'a> {
+    /// A rewrite of the file of the place.
+    fn rewrite(&self, title: impl Into<String>, edits: Vec<Edit>) -> Rewrite {
+        Rewrite {
+            title: title.into(),
+            assumes: Vec::new(),
+            edits: vec![(self.place.file, edits)],
+        }
+    }
+
+    /// Whether a node has one of the lines of the place.
+    fn is_at_place(&self, node: Node<'_>) -> bool {
+        let (first, last) = lines(node);
+        first <= self.place.end_line && last >= self.place.line
+    }
+
+    /// The nodes of the function with lines of the place first, then the other ones.
+    fn nodes_by_place(&self) -> Vec<Node<'a>> {
+        let mut nodes = descendants(self.function);
+        nodes.sort_by_key(|node| !self.is_at_place(*node));
+        nodes
+    }
+
+    /// The loops of the function that have lines of the place, the innermost first.
+    fn loops(&self) -> Vec<Node<'a>> {
+        let mut loops: Vec<Node<'a>> = descendants(self.function)
+            .into_iter()
+            .filter(|node| is_loop(*node) && self.is_at_place(*node))
+            .collect();
+        loops.sort_by_key(|node| node.end_byte() - node.start_byte());
+        loops
+    }
+}
+
+/// A kind of rewrite: the changes that it proposes, or why none, as a clause.
+type Kind = fn(&Subject<'_>) -> Result<Vec<Rewrite>, String>;
+
+/// The kinds that may remove a cause, in the order in which they are tried.
+fn kinds(cause: &str) -> &'static [Kind] {
+    let Some(cause) = Cause::ALL.iter().find(|one| one.id() == cause) else {
+        return &[];
+    };
+    match cause {
+        Cause::DuplicateDivision => &[one_division::rewrites],
+        Cause::LoopInvariantCall | Cause::RedundantComputation => &[hoisted_call::rewrites],
+        Cause::ReallocGrowth => &[realloc_growth::rewrites],
+        Cause::ExcessSyscalls => &[unflushed_lines::rewrites],
+        Cause::TlsLookup => &[thread_local_model::rewrites],
+        Cause::IndirectCallOneTarget => &[known_target::rewrites],
+        _ => &[],
+    }
+}
+
+/// The changes that may remove a cause at a place, the most promising first.
+///
+/// # Errors
+/// Why there is none, as a clause.
+pub fn rewrites(
+    cause: &str,
+    change: Option<&Fix>,
+    sources: &Sources,
+    place: &Place<'_>,
+) -> Result<Vec<Rewrite>, String> {
+    let kinds = kinds(cause);
+    if kinds.is_empty() {
+        return Err("genba has no rewrite for this cause".to_owned());
+    }
+    let file = (sources.files.get(place.file)).ok_or("its file is not among the sources")?;
+    let function = (file.function_at(place.line).or_else(|| file.function_at(place.end_line)))
+        .ok_or_else(|| format!("line {} of {} is in no function", place.line, file.path))?;
+    let subject = Subject {
+        sources,
+        place,
+        change,
+        file,
+        function,
+    };
+    let mut found = Vec::new();
+    let mut reasons = Vec::new();
+    for kind in kinds {
+        match kind(&subject) {
+            Ok(rewrites) => found.extend(rewrites),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    match found.is_empty() {
+        true => Err(reasons.join("; ")),
+        false => Ok(found),
+    }
+}
