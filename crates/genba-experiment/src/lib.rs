@@ -6,7 +6,7 @@
 //! ranks, costs per iteration, hazards. Metrics of the target are found in its output or read from
 //! `$GENBA_METRICS_FD`. [`compare_with_case`] compares with the runs of a stored case; [`doctor`]
 //! determines the smallest difference that this machine can show. [`try_variants`], [`ablate`],
-//! [`sweep`] and [`bisect`] are drivers above a [`Comparer`].
+//! [`sweep`], [`bisect`] and [`fix`] are drivers above a [`Comparer`].
 //!
 //! **Not here.** How a process is started (genba-run), what the statistics are (genba-stats),
 //! text for the terminal beyond notes, the case store.
@@ -21,6 +21,7 @@ pub mod doctor;
 mod error;
 mod exact_instructions;
 mod exclusion_reason;
+pub mod fix;
 mod iteration_cost;
 mod measurement;
 mod merge_reports;

@@ -1,5 +1,6 @@
 //! A parsed C or C++ file, and questions about its syntax tree. Pure.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -33,52 +34,55 @@ impl Dialect {
     }
 }
 
-/// A source file with its syntax tree.
+/// A source file with its syntax tree, which is made when it is first asked for.
 pub struct SourceFile {
     /// Path relative to the root of the sources.
     pub path: String,
     /// Language.
     pub dialect: Dialect,
     text: String,
-    tree: Tree,
+    tree: OnceCell<Tree>,
 }
 
 impl SourceFile {
-    /// Parses a file.
+    /// A file's text.
     ///
     /// # Errors
-    /// The file is too large, is not UTF-8, or cannot be parsed; the reason is a clause.
-    pub fn parse(path: &str, text: &[u8], dialect: Dialect) -> Result<Self, String> {
+    /// The file is too large or is not UTF-8; the reason is a clause.
+    pub fn new(path: &str, text: Vec<u8>, dialect: Dialect) -> Result<Self, String> {
         if text.len() > MAX_SOURCE_BYTES {
             return Err(format!("{path} is larger than 8 MB"));
         }
-        let text = String::from_utf8(text.to_vec()).map_err(|_| format!("{path} is not UTF-8"))?;
-        let mut parser = Parser::new();
-        let grammar = match dialect {
-            Dialect::C => tree_sitter_c::LANGUAGE,
-            Dialect::Cpp => tree_sitter_cpp::LANGUAGE,
-        };
-        (parser.set_language(&grammar.into()))
-            .map_err(|error| format!("the grammar cannot be loaded: {error}"))?;
-        let tree = (parser.parse(&text, None)).ok_or_else(|| format!("{path} cannot be parsed"))?;
+        let text = String::from_utf8(text).map_err(|_| format!("{path} is not UTF-8"))?;
         Ok(Self {
             path: path.to_owned(),
             dialect,
             text,
-            tree,
+            tree: OnceCell::new(),
         })
+    }
+
+    /// The root of the syntax tree.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        let tree = self.tree.get_or_init(|| {
+            let mut parser = Parser::new();
+            let grammar = match self.dialect {
+                Dialect::C => tree_sitter_c::LANGUAGE,
+                Dialect::Cpp => tree_sitter_cpp::LANGUAGE,
+            };
+            // Both fail only for a grammar of another version, or a parser without one.
+            let loaded = parser.set_language(&grammar.into());
+            loaded.expect("a grammar of the version of tree-sitter");
+            (parser.parse(&self.text, None)).expect("a tree of a parser with a grammar")
+        });
+        tree.root_node()
     }
 
     /// The text.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.text
-    }
-
-    /// The root of the syntax tree.
-    #[must_use]
-    pub fn root(&self) -> Node<'_> {
-        self.tree.root_node()
     }
 
     /// The text of a node.
@@ -97,9 +101,8 @@ impl SourceFile {
     #[must_use]
     pub fn function_at(&self, line: u32) -> Option<Node<'_>> {
         let row = line.checked_sub(1)? as usize;
-        let around = |node: &Node<'_>| {
-            node.start_position().row <= row && row <= node.end_position().row
-        };
+        let around =
+            |node: &Node<'_>| node.start_position().row <= row && row <= node.end_position().row;
         (descendants(self.root()).into_iter())
             .filter(|node| node.kind() == "function_definition" && around(node))
             .last()
@@ -163,7 +166,11 @@ impl SourceFile {
     /// number of `*`, `&` or `[]` before or behind the name.
     #[must_use]
     pub fn declared_type(&self, function: Node<'_>, name: &str) -> Option<DeclaredType> {
-        let kinds = ["parameter_declaration", "declaration", "optional_parameter_declaration"];
+        let kinds = [
+            "parameter_declaration",
+            "declaration",
+            "optional_parameter_declaration",
+        ];
         for node in descendants(function) {
             if !kinds.contains(&node.kind()) {
                 continue;
@@ -180,7 +187,9 @@ impl SourceFile {
                         }
                         _ => break,
                     }
-                    let next = inner.child_by_field_name("declarator").or_else(|| inner.named_child(0));
+                    let next = inner
+                        .child_by_field_name("declarator")
+                        .or_else(|| inner.named_child(0));
                     match next {
                         Some(next) => inner = next,
                         None => break,
@@ -374,7 +383,10 @@ pub fn lines(node: Node<'_>) -> (u32, u32) {
 #[must_use]
 pub fn bare(mut node: Node<'_>) -> Node<'_> {
     while matches!(node.kind(), "parenthesized_expression" | "condition_clause") {
-        match node.child_by_field_name("value").or_else(|| node.named_child(0)) {
+        match node
+            .child_by_field_name("value")
+            .or_else(|| node.named_child(0))
+        {
             Some(inner) => node = inner,
             None => break,
         }

@@ -17,7 +17,7 @@ fn outcomes(
         let cpp = files.iter().any(|(name, _)| name.ends_with(".cc"));
         let headers = if cpp { Dialect::Cpp } else { Dialect::C };
         let dialect = Dialect::of_name(name, headers).expect("a source file");
-        SourceFile::parse(name, text.as_bytes(), dialect).expect("parsed")
+        SourceFile::new(name, text.as_bytes().to_vec(), dialect).expect("text")
     });
     let sources = Sources {
         files: parsed.collect(),
@@ -66,4 +66,13 @@ pub(crate) fn rewritten_with(
     line: u32,
 ) -> Result<String, String> {
     Ok(outcomes(cause, Some(change), &[(name, text)], line)?[0][0].clone())
+}
+
+/// All files after each rewrite, or why there is none.
+pub(crate) fn try_rewritten(
+    cause: &str,
+    files: &[(&str, &str)],
+    line: u32,
+) -> Result<Vec<Vec<String>>, String> {
+    outcomes(cause, None, files, line)
 }

@@ -30,6 +30,7 @@ pub use terminal::screen::Screen;
 pub use wording::diagnosis::findings;
 pub use wording::findings::place_to_annotate;
 pub use wording::loop_verdicts::loop_verdict;
+pub use wording::source_fix::patch_header;
 
 #[cfg(test)]
 mod hostile_text_tests;

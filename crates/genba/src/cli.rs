@@ -105,6 +105,8 @@ pub enum Verb {
     Explain(verbs::explain::Args),
     /// Apply the fix of a finding to the running program and measure what it gains.
     Prove(verbs::prove::Args),
+    /// Write a source patch for a finding, where a mechanical one exists; tried and measured in a copy.
+    Fix(verbs::fix::Args),
     /// Write a flame graph (interactive SVG) of a recording.
     Flame(verbs::flame::Args),
     /// Write a profile or comparison for another tool: Firefox Profiler, speedscope, pprof, Perfetto …

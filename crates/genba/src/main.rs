@@ -77,6 +77,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Annotate(args) => verbs::annotate::run(args, output),
         Verb::Explain(args) => verbs::explain::run(args, output),
         Verb::Prove(args) => verbs::prove::run(args, output),
+        Verb::Fix(args) => verbs::fix::run(args, output),
         Verb::Flame(args) => verbs::flame::run(args, output),
         Verb::Export(args) => verbs::export::run(args, output),
         Verb::Ablate(args) => verbs::ablate::run(args, output),

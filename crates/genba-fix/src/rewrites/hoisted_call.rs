@@ -12,16 +12,18 @@ use crate::source_file::{SourceFile, bare, descendants, words};
 
 /// Functions of numbers that read and write no memory that a program looks at (`errno` apart).
 const OF_NUMBERS: [&str; 38] = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
-    "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "ldexp", "lgamma",
-    "log", "log10", "log1p", "log2", "pow", "round", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos",
+    "cosh", "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod",
+    "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "pow", "round", "sin", "sinh",
+    "sqrt", "tan", "tanh", "trunc",
 ];
 /// Functions of the text that an argument points to.
 const OF_TEXT: [&str; 2] = ["strlen", "wcslen"];
 /// Functions that change no text.
 const CHANGE_NOTHING: [&str; 20] = [
-    "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint", "ispunct", "isspace",
-    "isupper", "isxdigit", "tolower", "toupper", "strlen", "strchr", "strcmp", "strncmp", "memcmp", "abs",
+    "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint",
+    "ispunct", "isspace", "isupper", "isxdigit", "tolower", "toupper", "strlen", "strchr",
+    "strcmp", "strncmp", "memcmp", "abs",
 ];
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
@@ -41,8 +43,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         // A call among the arguments of another goes with it.
         let outermost = |one: &Hoisted<'_>| {
             !(hoisted.iter()).any(|other| {
-                other.call != one.call
-                    && other.call.byte_range().contains(&one.call.start_byte())
+                other.call != one.call && other.call.byte_range().contains(&one.call.start_byte())
             })
         };
         let calls: Vec<&Hoisted<'_>> = hoisted.iter().filter(|one| outermost(one)).collect();
@@ -51,7 +52,9 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         }
     }
     match reasons.is_empty() {
-        true => Err("no loop at its lines calls a function that is known to have no effect".to_owned()),
+        true => {
+            Err("no loop at its lines calls a function that is known to have no effect".to_owned())
+        }
         false => Err(reasons.into_iter().collect::<Vec<_>>().join("; ")),
     }
 }
@@ -86,7 +89,9 @@ fn calls_in<'a>(file: &SourceFile, outer: Node<'a>) -> Vec<Node<'a>> {
         .into_iter()
         .filter(|node| node.kind() == "call_expression" && !once(node))
         .filter(|node| {
-            let name = node.child_by_field_name("function").map(|one| file.squashed(one));
+            let name = node
+                .child_by_field_name("function")
+                .map(|one| file.squashed(one));
             name.is_some_and(|name| {
                 let name = plain_name(&name);
                 OF_NUMBERS.contains(&name) || OF_TEXT.contains(&name)
@@ -103,8 +108,12 @@ fn invariant(
 ) -> Result<Vec<String>, String> {
     let file = subject.file;
     let shown = file.text(call);
-    let arguments = call.child_by_field_name("arguments").ok_or("a call without arguments")?;
-    let function = call.child_by_field_name("function").ok_or("a call without a name")?;
+    let arguments = call
+        .child_by_field_name("arguments")
+        .ok_or("a call without arguments")?;
+    let function = call
+        .child_by_field_name("function")
+        .ok_or("a call without a name")?;
     let changed = file.changed(outer);
     let mut assumes = Vec::new();
     let mut in_memory = None;
@@ -112,12 +121,18 @@ fn invariant(
         match node.kind() {
             "identifier" => {
                 let name = file.text(node);
-                let called = node.parent().is_some_and(|parent| parent.kind() == "call_expression");
+                let called = node
+                    .parent()
+                    .is_some_and(|parent| parent.kind() == "call_expression");
                 if called {
                     continue;
                 }
-                if changed.iter().any(|one| one == name || words(one).next() == Some(name) && one.contains(['.', '>'])) {
-                    return Err(format!("{shown} depends on {name}, which changes in the loop"));
+                if changed.iter().any(|one| {
+                    one == name || words(one).next() == Some(name) && one.contains(['.', '>'])
+                }) {
+                    return Err(format!(
+                        "{shown} depends on {name}, which changes in the loop"
+                    ));
                 }
                 let constant = !name.contains(char::is_lowercase);
                 let local = file.declared_type(subject.function, name).is_some();
@@ -128,15 +143,21 @@ fn invariant(
             "field_expression" | "subscript_expression" | "pointer_expression" => {
                 let text = file.squashed(node);
                 if changed.contains(&text) {
-                    return Err(format!("{shown} depends on {text}, which changes in the loop"));
+                    return Err(format!(
+                        "{shown} depends on {text}, which changes in the loop"
+                    ));
                 }
                 in_memory = Some(text);
             }
             "call_expression" => {
-                let name = node.child_by_field_name("function").map(|one| file.squashed(one));
+                let name = node
+                    .child_by_field_name("function")
+                    .map(|one| file.squashed(one));
                 let known = name.is_some_and(|name| OF_NUMBERS.contains(&plain_name(&name)));
                 if !known {
-                    return Err(format!("{shown} has a call among its arguments that may have an effect"));
+                    return Err(format!(
+                        "{shown} has a call among its arguments that may have an effect"
+                    ));
                 }
             }
             "assignment_expression" | "update_expression" | "lambda_expression" | "ERROR" => {
@@ -195,14 +216,19 @@ fn text_stays(
     arguments: Node<'_>,
 ) -> Result<Vec<String>, String> {
     let file = subject.file;
-    let string = arguments.named_child(0).map(bare).ok_or("a call without arguments")?;
+    let string = arguments
+        .named_child(0)
+        .map(bare)
+        .ok_or("a call without arguments")?;
     let name = file.text(string);
     let declared = match string.kind() {
         "identifier" => file.declared_type(subject.function, name),
         _ => None,
     };
     let Some(declared) = declared else {
-        return Err(format!("{name} is neither a parameter nor a local variable"));
+        return Err(format!(
+            "{name} is neither a parameter nor a local variable"
+        ));
     };
     // A null pointer may be tested before the call.
     let condition = outer.child_by_field_name("condition");
@@ -221,8 +247,12 @@ fn text_stays(
         assumes.push(format!("{other}() does not change the string {name}"));
     }
     for store in stores(file, outer) {
-        let target = store.child_by_field_name("left").or_else(|| store.child_by_field_name("argument"));
-        let Some(target) = target.map(bare) else { continue };
+        let target = store
+            .child_by_field_name("left")
+            .or_else(|| store.child_by_field_name("argument"));
+        let Some(target) = target.map(bare) else {
+            continue;
+        };
         let base = base_name(file, target);
         if base == name {
             let value = store.child_by_field_name("right");
@@ -257,10 +287,14 @@ fn is_not_zero(file: &SourceFile, value: Node<'_>) -> bool {
             .child_by_field_name("value")
             .is_some_and(|inner| is_not_zero(file, inner)),
         "conditional_expression" => ["consequence", "alternative"].iter().all(|arm| {
-            value.child_by_field_name(arm).is_some_and(|inner| is_not_zero(file, inner))
+            value
+                .child_by_field_name(arm)
+                .is_some_and(|inner| is_not_zero(file, inner))
         }),
         "call_expression" => {
-            let name = value.child_by_field_name("function").map(|one| file.squashed(one));
+            let name = value
+                .child_by_field_name("function")
+                .map(|one| file.squashed(one));
             name.is_some_and(|name| matches!(plain_name(&name), "tolower" | "toupper"))
         }
         _ => false,
@@ -276,7 +310,10 @@ fn hoist(subject: &Subject<'_>, outer: Node<'_>, calls: &[&Hoisted<'_>]) -> Rewr
     let mut assumes: Vec<String> = Vec::new();
     for one in calls {
         let text = file.text(one.call);
-        let known = names.iter().find(|(call, _)| call == text).map(|(_, name)| name.clone());
+        let known = names
+            .iter()
+            .find(|(call, _)| call == text)
+            .map(|(_, name)| name.clone());
         let name = known.unwrap_or_else(|| {
             let function = one.call.child_by_field_name("function");
             let function = function.map(|one| file.squashed(one)).unwrap_or_default();
@@ -305,11 +342,16 @@ fn hoist(subject: &Subject<'_>, outer: Node<'_>, calls: &[&Hoisted<'_>]) -> Rewr
             }
         }
     }
-    let listed = outer.parent().is_some_and(|parent| parent.kind() == "compound_statement");
+    let listed = outer
+        .parent()
+        .is_some_and(|parent| parent.kind() == "compound_statement");
     match listed {
         true => edits.push(Edit::insert(outer.start_byte(), before)),
         false => {
-            edits.push(Edit::insert(outer.start_byte(), format!("{{\n{indent}{before}")));
+            edits.push(Edit::insert(
+                outer.start_byte(),
+                format!("{{\n{indent}{before}"),
+            ));
             edits.push(Edit::insert(outer.end_byte(), format!("\n{indent}}}")));
         }
     }
@@ -332,7 +374,9 @@ mod tests {
         let text = "void f(char *text) {\n    for (size_t i = 0; i < strlen(text); i++)\n        \
                     text[i] = (char)tolower(text[i]);\n}\n";
         let after = rewritten(CAUSE, "a.c", text, 2);
-        assert!(after.contains("    const size_t length = strlen(text);\n    for (size_t i = 0; i < length; i++)"));
+        assert!(after.contains(
+            "    const size_t length = strlen(text);\n    for (size_t i = 0; i < length; i++)"
+        ));
     }
 
     #[test]
@@ -347,7 +391,12 @@ mod tests {
 
     #[test]
     fn pointer_that_advances_is_refused() {
-        refused(CAUSE, "a.c", "void f(char *s) {\n    while (strlen(s) > 3)\n        s++;\n}\n", 2);
+        refused(
+            CAUSE,
+            "a.c",
+            "void f(char *s) {\n    while (strlen(s) > 3)\n        s++;\n}\n",
+            2,
+        );
     }
 
     #[test]

@@ -16,24 +16,32 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     // Its definition or declaration must stand before the call.
     let before = &file.source()[..subject.function.start_byte()];
     if !plain || !words(before).any(|word| word == target) {
-        return Err(format!("{target} is not declared before the function that calls it"));
+        return Err(format!(
+            "{target} is not declared before the function that calls it"
+        ));
     }
     let own: Vec<String> = file.calls(subject.function);
-    let defined = |name: &str| words(before).any(|word| word == name) && own.iter().any(|call| call == name);
+    let defined =
+        |name: &str| words(before).any(|word| word == name) && own.iter().any(|call| call == name);
     for node in subject.nodes_by_place() {
         if node.kind() != "call_expression" || !subject.is_at_place(node) {
             continue;
         }
-        let (Some(function), Some(list)) =
-            (node.child_by_field_name("function"), node.child_by_field_name("arguments"))
-        else {
+        let (Some(function), Some(list)) = (
+            node.child_by_field_name("function"),
+            node.child_by_field_name("arguments"),
+        ) else {
             continue;
         };
         let pointer = file.text(function);
         // A pointer in a variable, a field or an array; not a method or a function's own name.
         let kind = function.kind();
-        let field = matches!(kind, "field_expression" | "subscript_expression" | "parenthesized_expression");
-        let variable = kind == "identifier" && file.declared_type(subject.function, pointer).is_some();
+        let field = matches!(
+            kind,
+            "field_expression" | "subscript_expression" | "parenthesized_expression"
+        );
+        let variable =
+            kind == "identifier" && file.declared_type(subject.function, pointer).is_some();
         if !(field || variable) || !file.is_pure(function) || defined(pointer) {
             continue;
         }
@@ -58,7 +66,8 @@ fn parameters_match(subject: &Subject<'_>, target: &str, count: usize) -> bool {
         .into_iter()
         .filter(|node| node.kind() == "function_declarator")
         .filter(|node| {
-            node.child_by_field_name("declarator").is_some_and(|name| file.text(name) == target)
+            node.child_by_field_name("declarator")
+                .is_some_and(|name| file.text(name) == target)
         })
         .any(|node| {
             let list = node.child_by_field_name("parameters");
@@ -85,14 +94,17 @@ mod tests {
 
     #[test]
     fn usual_target_is_called_directly() {
-        let after = rewritten_with("indirect-call-one-target", &target("h"), "a.c", TEXT, 3).unwrap();
+        let after =
+            rewritten_with("indirect-call-one-target", &target("h"), "a.c", TEXT, 3).unwrap();
         assert!(after.contains("return (t->hash == h ? h(k) : t->hash(k)) & t->mask;"));
     }
 
     #[test]
     fn target_that_is_not_known_here_or_has_other_parameters_is_refused() {
         for name in ["g", "f"] {
-            assert!(rewritten_with("indirect-call-one-target", &target(name), "a.c", TEXT, 3).is_err());
+            assert!(
+                rewritten_with("indirect-call-one-target", &target(name), "a.c", TEXT, 3).is_err()
+            );
         }
     }
 }

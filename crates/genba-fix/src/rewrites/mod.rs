@@ -4,9 +4,13 @@
 //! assumes nevertheless (that two pointers do not overlap) it says.
 
 mod hoisted_call;
+mod inline_in_header;
 mod known_target;
 mod one_division;
 mod realloc_growth;
+mod selected_store;
+mod separate_lines;
+mod tested_divisor;
 mod thread_local_model;
 mod unflushed_lines;
 
@@ -18,7 +22,7 @@ use crate::source_file::{SourceFile, descendants, is_loop, lines};
 
 /// The sources of a program.
 pub struct Sources {
-    /// Parsed files of the tree, the one with the site first.
+    /// The files of the tree.
     pub files: Vec<SourceFile>,
 }
 
@@ -107,6 +111,10 @@ fn kinds(cause: &str) -> &'static [Kind] {
         Cause::ReallocGrowth => &[realloc_growth::rewrites],
         Cause::ExcessSyscalls => &[unflushed_lines::rewrites],
         Cause::TlsLookup => &[thread_local_model::rewrites],
+        Cause::TinyCalleeNotInlined => &[inline_in_header::rewrites],
+        Cause::UnpredictableBranch => &[selected_store::rewrites],
+        Cause::FalseSharing => &[separate_lines::rewrites],
+        Cause::LoopInvariantDivisor => &[tested_divisor::rewrites],
         Cause::IndirectCallOneTarget => &[known_target::rewrites],
         _ => &[],
     }
@@ -127,8 +135,10 @@ pub fn rewrites(
         return Err("genba has no rewrite for this cause".to_owned());
     }
     let file = (sources.files.get(place.file)).ok_or("its file is not among the sources")?;
-    let function = (file.function_at(place.line).or_else(|| file.function_at(place.end_line)))
-        .ok_or_else(|| format!("line {} of {} is in no function", place.line, file.path))?;
+    let function = (file
+        .function_at(place.line)
+        .or_else(|| file.function_at(place.end_line)))
+    .ok_or_else(|| format!("line {} of {} is in no function", place.line, file.path))?;
     let subject = Subject {
         sources,
         place,

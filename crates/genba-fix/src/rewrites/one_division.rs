@@ -43,9 +43,11 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
             return Ok(vec![rewrite]);
         }
     }
-    Err("no division and remainder of the same operands stand in one list of statements, with \
+    Err(
+        "no division and remainder of the same operands stand in one list of statements, with \
          nothing between them that changes an operand"
-        .to_owned())
+            .to_owned(),
+    )
 }
 
 fn division<'a>(file: &SourceFile, node: Node<'a>) -> Option<Division<'a>> {
@@ -80,7 +82,9 @@ fn as_loop(
         "compound_statement" => body.named_child(0)?,
         _ => body,
     };
-    let in_condition = condition.byte_range().contains(&remainder.node.start_byte());
+    let in_condition = condition
+        .byte_range()
+        .contains(&remainder.node.start_byte());
     let assigned = quotient.kind == Kind::QuotientAssigned;
     if !in_condition
         || !assigned
@@ -98,7 +102,10 @@ fn as_loop(
         vec![
             Edit::insert(
                 outer.start_byte(),
-                format!("{} {name};\n{indent}", declared(file, &format!("{n} / {p}"))),
+                format!(
+                    "{} {name};\n{indent}",
+                    declared(file, &format!("{n} / {p}"))
+                ),
             ),
             Edit::insert(condition.start_byte(), format!("{name} = {n} / {p}, ")),
             Edit::replace(remainder.node.byte_range(), format!("({n} - {name} * {p})")),
@@ -132,7 +139,11 @@ fn in_one_list(
         true => (one, two),
         false => (two, one),
     };
-    let first_node = if first == one { remainder.node } else { quotient.node };
+    let first_node = if first == one {
+        remainder.node
+    } else {
+        quotient.node
+    };
     // The quotient is computed although nobody may ask for it: not if the divisor may be zero then.
     if is_conditional(first_node, first) || !is_plain(first) {
         return None;
@@ -143,7 +154,9 @@ fn in_one_list(
     let mut cursor = list.walk();
     let between: Vec<Node<'_>> = list
         .named_children(&mut cursor)
-        .filter(|node| node.start_byte() >= first.start_byte() && node.end_byte() <= last.end_byte())
+        .filter(|node| {
+            node.start_byte() >= first.start_byte() && node.end_byte() <= last.end_byte()
+        })
         .collect();
     for statement in between {
         let changed = file.changed(statement);
@@ -180,7 +193,10 @@ fn in_one_list(
         _ => Edit::replace(quotient.node.byte_range(), name),
     });
     let rewrite = subject.rewrite(
-        format!("divide {} by {p} once for quotient and remainder", squash(n)),
+        format!(
+            "divide {} by {p} once for quotient and remainder",
+            squash(n)
+        ),
         edits,
     );
     Some(Rewrite {
@@ -196,7 +212,9 @@ fn between_stores(
     last: Node<'_>,
     operands: &[&str],
 ) -> Vec<String> {
-    let in_memory = operands.iter().find(|one| one.contains(['.', '>', '[', '*']));
+    let in_memory = operands
+        .iter()
+        .find(|one| one.contains(['.', '>', '[', '*']));
     let stores = first != last
         && file
             .changed(first)
@@ -270,13 +288,16 @@ mod tests {
         let text = "int f(long n, long p) {\n    int e = 0;\n    while (n % p == 0) {\n        n /= p;\n\
                     \u{20}       e++;\n    }\n    return e;\n}\n";
         let after = rewritten("duplicate-division", "a.cc", text, 3);
-        assert!(after.contains("    decltype(n / p) quotient;\n    while (quotient = n / p, (n - quotient * p) == 0) {"));
+        assert!(after.contains(
+            "    decltype(n / p) quotient;\n    while (quotient = n / p, (n - quotient * p) == 0) {"
+        ));
         assert!(after.contains("n = quotient;"));
     }
 
     #[test]
     fn operand_that_changes_between_is_refused() {
-        let text = "void f(int n, int b, int *o) {\n    o[0] = n % b;\n    b++;\n    o[1] = n / b;\n}\n";
+        let text =
+            "void f(int n, int b, int *o) {\n    o[0] = n % b;\n    b++;\n    o[1] = n / b;\n}\n";
         refused("duplicate-division", "a.c", text, 2);
     }
 
@@ -288,6 +309,11 @@ mod tests {
 
     #[test]
     fn remainder_alone_is_refused() {
-        refused("duplicate-division", "a.c", "int f(int n) {\n    return n % 10;\n}\n", 2);
+        refused(
+            "duplicate-division",
+            "a.c",
+            "int f(int n) {\n    return n % 10;\n}\n",
+            2,
+        );
     }
 }

@@ -11,9 +11,11 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     found.extend(by_factor(subject));
     found.extend(without_exact_reserve(subject));
     match found.is_empty() {
-        true => Err("its function neither adds a constant to a capacity beside a call of realloc, nor \
+        true => Err(
+            "its function neither adds a constant to a capacity beside a call of realloc, nor \
                      reserves for a size that it adds to"
-            .to_owned()),
+                .to_owned(),
+        ),
         false => Ok(found),
     }
 }
@@ -25,7 +27,10 @@ fn by_factor(subject: &Subject<'_>) -> Option<Rewrite> {
         if node.kind() != "assignment_expression" {
             continue;
         }
-        let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right")) else {
+        let (Some(left), Some(right)) = (
+            node.child_by_field_name("left"),
+            node.child_by_field_name("right"),
+        ) else {
             continue;
         };
         let capacity = file.squashed(left);
@@ -37,17 +42,25 @@ fn by_factor(subject: &Subject<'_>) -> Option<Rewrite> {
         let Some(constant) = constant else { continue };
         let block = ancestors(node).find(|one| one.kind() == "compound_statement")?;
         let grown = descendants(block).into_iter().any(|call| {
-            let function = call.child_by_field_name("function").map(|one| file.squashed(one));
+            let function = call
+                .child_by_field_name("function")
+                .map(|one| file.squashed(one));
             call.kind() == "call_expression"
-                && function.is_some_and(|name| name.ends_with("realloc") || name.ends_with("reallocarray"))
+                && function
+                    .is_some_and(|name| name.ends_with("realloc") || name.ends_with("reallocarray"))
                 && call.start_byte() > node.end_byte()
-                && call.child_by_field_name("arguments").is_some_and(|list| file.squashed(list).contains(&capacity))
+                && call
+                    .child_by_field_name("arguments")
+                    .is_some_and(|list| file.squashed(list).contains(&capacity))
         });
         if grown {
             let place = file.text(left);
             return Some(subject.rewrite(
                 format!("let {place} grow by a factor of two instead of {constant}"),
-                vec![Edit::replace(node.byte_range(), format!("{place} += {place} + {constant}"))],
+                vec![Edit::replace(
+                    node.byte_range(),
+                    format!("{place} += {place} + {constant}"),
+                )],
             ));
         }
     }
@@ -61,7 +74,10 @@ fn is_constant(file: &SourceFile, node: Node<'_>) -> bool {
 
 /// The constant of `capacity + constant`.
 fn sum_with<'a>(file: &'a SourceFile, sum: Node<'_>, capacity: &str) -> Option<&'a str> {
-    let (left, right) = (sum.child_by_field_name("left")?, sum.child_by_field_name("right")?);
+    let (left, right) = (
+        sum.child_by_field_name("left")?,
+        sum.child_by_field_name("right")?,
+    );
     (file.operator(sum) == "+" && file.squashed(left) == capacity && is_constant(file, right))
         .then(|| file.text(right))
 }
@@ -70,16 +86,28 @@ fn sum_with<'a>(file: &'a SourceFile, sum: Node<'_>, capacity: &str) -> Option<&
 fn without_exact_reserve(subject: &Subject<'_>) -> Option<Rewrite> {
     let file = subject.file;
     subject.nodes_by_place().into_iter().find_map(|node| {
-        let function = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression")?;
-        let (object, method) = (function.child_by_field_name("argument")?, function.child_by_field_name("field")?);
+        let function = node
+            .child_by_field_name("function")
+            .filter(|_| node.kind() == "call_expression")?;
+        let (object, method) = (
+            function.child_by_field_name("argument")?,
+            function.child_by_field_name("field")?,
+        );
         let list = node.child_by_field_name("arguments")?;
         let size = format!("{}.size()", file.squashed(object));
-        let statement = node.parent().filter(|one| one.kind() == "expression_statement")?;
-        (file.text(method) == "reserve" && list.named_child_count() == 1
-            && file.squashed(list).contains(&size) && file.squashed(list).contains('+'))
+        let statement = node
+            .parent()
+            .filter(|one| one.kind() == "expression_statement")?;
+        (file.text(method) == "reserve"
+            && list.named_child_count() == 1
+            && file.squashed(list).contains(&size)
+            && file.squashed(list).contains('+'))
         .then(|| {
             subject.rewrite(
-                format!("leave the growth of {} to itself: it grows by a factor", file.text(object)),
+                format!(
+                    "leave the growth of {} to itself: it grows by a factor",
+                    file.text(object)
+                ),
                 vec![Edit::replace(file.whole_lines(statement), String::new())],
             )
         })
@@ -102,13 +130,21 @@ mod tests {
     fn exact_reserve_goes() {
         let text = "void f(std::vector<int> &v, int n) {\n    v.reserve(v.size() + n);\n    v.push_back(n);\n}\n";
         let after = rewritten("realloc-growth", "a.cc", text, 3);
-        assert_eq!(after, "void f(std::vector<int> &v, int n) {\n    v.push_back(n);\n}\n");
+        assert_eq!(
+            after,
+            "void f(std::vector<int> &v, int n) {\n    v.push_back(n);\n}\n"
+        );
     }
 
     #[test]
     fn sums_that_are_no_capacity_are_refused() {
         let text = "void f(struct p *p, char *q, int n) {\n    p->count += 4;\n    q = realloc(q, n);\n}\n";
         refused("realloc-growth", "a.c", text, 3);
-        refused("realloc-growth", "a.cc", "void f(V &v, int n) {\n    v.reserve(n);\n}\n", 2);
+        refused(
+            "realloc-growth",
+            "a.cc",
+            "void f(V &v, int n) {\n    v.reserve(n);\n}\n",
+            2,
+        );
     }
 }

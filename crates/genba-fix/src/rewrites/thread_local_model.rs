@@ -21,11 +21,15 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         while let Some(inner) = declarator.and_then(|one| one.child_by_field_name("declarator")) {
             declarator = Some(inner);
         }
-        let Some((keyword, declarator)) = keyword.zip(declarator) else { continue };
+        let Some((keyword, declarator)) = keyword.zip(declarator) else {
+            continue;
+        };
         if known || !used.contains(&file.text(declarator)) {
             continue;
         }
-        let Some(at) = text.find(keyword) else { continue };
+        let Some(at) = text.find(keyword) else {
+            continue;
+        };
         edits.push(Edit::insert(
             node.start_byte() + at + keyword.len(),
             " __attribute__((tls_model(\"initial-exec\")))",
@@ -52,11 +56,18 @@ mod tests {
     fn variable_gets_the_model() {
         let text = "static __thread struct c counters;\nvoid f(void) {\n    counters.n++;\n}\n";
         let after = rewritten("tls-lookup", "a.c", text, 3);
-        assert!(after.starts_with("static __thread __attribute__((tls_model(\"initial-exec\"))) struct c counters;"));
+        assert!(after.starts_with(
+            "static __thread __attribute__((tls_model(\"initial-exec\"))) struct c counters;"
+        ));
     }
 
     #[test]
     fn variable_of_another_file_is_refused() {
-        refused("tls-lookup", "a.c", "void f(void) {\n    counters.n++;\n}\n", 2);
+        refused(
+            "tls-lookup",
+            "a.c",
+            "void f(void) {\n    counters.n++;\n}\n",
+            2,
+        );
     }
 }

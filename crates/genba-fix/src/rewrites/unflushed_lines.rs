@@ -13,21 +13,34 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
             "qualified_identifier" | "identifier"
                 if matches!(file.text(node), "std::endl" | "endl") =>
             {
-                let printed = node.parent().is_some_and(|parent| file.operator(parent) == "<<");
-                let whole = node.parent().is_some_and(|one| one.kind() != "qualified_identifier");
+                let printed = node
+                    .parent()
+                    .is_some_and(|parent| file.operator(parent) == "<<");
+                let whole = node
+                    .parent()
+                    .is_some_and(|one| one.kind() != "qualified_identifier");
                 if printed && whole {
                     edits.push(Edit::replace(node.byte_range(), "'\\n'"));
                     what = "end lines without a flush";
                 }
             }
             "call_expression" => {
-                let name = node.child_by_field_name("function").map(|one| file.text(one));
+                let name = node
+                    .child_by_field_name("function")
+                    .map(|one| file.text(one));
                 let list = node.child_by_field_name("arguments");
-                let statement = node.parent().filter(|one| one.kind() == "expression_statement");
-                let all = list.is_some_and(|list| matches!(file.squashed(list).as_str(), "(NULL)" | "(0)" | "(stdout)"));
+                let statement = node
+                    .parent()
+                    .filter(|one| one.kind() == "expression_statement");
+                let all = list.is_some_and(|list| {
+                    matches!(file.squashed(list).as_str(), "(NULL)" | "(0)" | "(stdout)")
+                });
                 let repeated = ancestors(node).any(is_loop);
-                if let (Some("fflush"), Some(statement), false, true) = (name, statement, all, repeated)
-                    && statement.parent().is_some_and(|one| one.kind() == "compound_statement")
+                if let (Some("fflush"), Some(statement), false, true) =
+                    (name, statement, all, repeated)
+                    && statement
+                        .parent()
+                        .is_some_and(|one| one.kind() == "compound_statement")
                 {
                     edits.push(Edit::replace(file.whole_lines(statement), String::new()));
                     what = "leave out the flush in the loop";
@@ -60,7 +73,12 @@ mod tests {
 
     #[test]
     fn direct_calls_and_flushes_of_everything_are_refused() {
-        refused("excess-syscalls", "a.c", "void f(int d, char *p) {\n    write(d, p, 1);\n}\n", 2);
+        refused(
+            "excess-syscalls",
+            "a.c",
+            "void f(int d, char *p) {\n    write(d, p, 1);\n}\n",
+            2,
+        );
         let text = "void f(void) {\n    for (;;) {\n        fflush(stdout);\n    }\n}\n";
         refused("excess-syscalls", "a.c", text, 3);
     }

@@ -26,6 +26,7 @@ pub(crate) mod profile;
 pub(crate) mod profile_diff;
 pub(crate) mod proofs;
 pub(crate) mod runs;
+pub mod source_fix;
 pub(crate) mod sweep;
 pub(crate) mod try_variants;
 pub(crate) mod verdicts;

@@ -35,6 +35,7 @@ impl BuildArgs {
             build: self.build.clone()?,
             clean: self.clean.clone(),
             timeout: self.build_timeout,
+            keep_directory: false,
         })
     }
 }

@@ -10,6 +10,7 @@ pub mod count;
 pub mod diff;
 pub mod explain;
 pub mod export;
+pub mod fix;
 pub mod flame;
 pub mod gate;
 pub mod grow;

@@ -24,6 +24,8 @@ pub struct BuildPlan {
     pub clean: Option<String>,
     /// Time-out of a build.
     pub timeout: Option<Duration>,
+    /// Whether commands run in their own directory, although they run what is built in a copy.
+    pub keep_directory: bool,
 }
 
 /// A built variant, or why there is none.
@@ -270,6 +272,15 @@ impl VariantBuilder {
         })
     }
 
+    /// Directory of the copy with the build of these patches and nothing else, if it was built.
+    #[must_use]
+    pub fn copy_of(&self, patches: &[PathBuf]) -> Option<&Path> {
+        let plain = |change: &VariantChange| change.recipe.is_none() && change.reference.is_none();
+        (self.built.iter())
+            .find(|built| built.change.patches == patches && plain(&built.change))
+            .map(|built| built.tree.path())
+    }
+
     fn variant_in(
         &self,
         change: &VariantChange,
@@ -295,8 +306,11 @@ impl VariantBuilder {
     fn in_tree(&self, plan: &VariantPlan, tree: &SourceCopy) -> VariantPlan {
         let mut plan = plan.clone();
         let below = self.below.clone().unwrap_or_default();
+        let keep_directory = (self.build.as_ref()).is_some_and(|build| build.keep_directory);
         let move_in = |spec: &mut CommandSpec| {
-            spec.directory = Some(tree.path().join(&below));
+            if !keep_directory {
+                spec.directory = Some(tree.path().join(&below));
+            }
             for word in &mut spec.argv {
                 *word = tree.word(word);
             }

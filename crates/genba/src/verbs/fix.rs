@@ -1,0 +1,310 @@
+//! `genba fix`: a source patch for a finding, tried in a copy of the sources.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use genba_case::{Case, Store};
+use genba_experiment::VariantPlan;
+use genba_experiment::fix::{
+    DerivedBuild, FixOptions, Proposal, SourceTree, apply_to_sources, derived_build, proposals,
+    try_proposals,
+};
+use genba_experiment::try_variants::{BuildPlan, VariantBuilder};
+use genba_model::{CaseKind, Finding, FixVerdict, SourceFix, TriedRewrite, Workload};
+use genba_report::{patch_header, terminal};
+
+use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::output::Output;
+use crate::session::{BuildArgs, ExperimentArgs, Session, line_of};
+
+/// Arguments of `genba fix`.
+#[derive(Debug, ClapArgs)]
+// -i is the case, as in the other verbs about one.
+#[command(mut_arg("ignore_failure", |arg| arg.short(None)))]
+#[command(after_help = "Examples:
+  genba fix                                   the first finding of the newest case
+  genba fix 2 -i 7f3a --build make            finding 2 of a case; builds in copies of this tree
+  genba fix --build make --check 'make test'  only a patch with which the project's tests pass
+  genba fix --apply                           write a patch that gains into the sources
+  genba fix --dry-run                         show the rewrites without trying them
+
+Rewrites C and C++ where a rule applies; no patch comes out that does not compile, changes the output or
+gains nothing. Without --build the program is built with the options that its debug information records, if
+it has few translation units.")]
+pub struct Args {
+    /// Number of the finding.
+    #[arg(value_name = "N", default_value_t = 1)]
+    finding: u32,
+
+    /// The case.
+    #[arg(short = 'i', long, value_name = "CASE", default_value = "latest")]
+    case: String,
+
+    #[command(flatten)]
+    building: BuildArgs,
+
+    /// The project's own tests, run in the copy; a patch with which they fail is discarded.
+    #[arg(long, value_name = "COMMAND", requires = "build")]
+    check: Option<String>,
+
+    /// Write a patch that gains into the sources.
+    #[arg(long)]
+    apply: bool,
+
+    /// Write the patch to this file [default: fix-N.patch in the case's directory].
+    #[arg(short = 'o', long, value_name = "FILE")]
+    patch_file: Option<PathBuf>,
+
+    /// Number of builds that differ only in code layout, to measure the effect of layout.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    layouts: usize,
+
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+}
+
+/// Default budget for each rewrite and layout build, seconds.
+const BUDGET_PER_VARIANT: f64 = 15.0;
+
+/// Runs `genba fix`.
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    let case = Store::open_root().find(&args.case)?;
+    let finding = finding(&case, args.finding)?;
+    let workload = case.investigation()?.workload;
+    if args.experiment.directory.is_none() && Path::new(&workload.directory).is_dir() {
+        args.experiment.directory = Some(PathBuf::from(&workload.directory));
+    }
+    args.experiment
+        .metric
+        .get_or_insert_with(|| "cpu".to_owned());
+    // The result belongs to the case of the finding.
+    args.experiment.no_case = true;
+    let mut document = document(&case, &args, &finding, &workload);
+    let place = place(&args, &finding, &workload);
+    let found = place.and_then(|place| {
+        let proposals = proposals(&finding, &place.tree)?;
+        Ok((place, proposals))
+    });
+    let (place, proposals) = match found {
+        Ok(found) => found,
+        Err(reason) => {
+            document.reason = Some(reason);
+            return finish(&args, &document, output, Exit::Done);
+        }
+    };
+    document.build = Some(place.plan.build.clone());
+    document.applied = true;
+    let mut exit = Exit::Done;
+    if args.experiment.dry_run {
+        document.verdict = FixVerdict::NotTried;
+        document.reason = Some("--dry-run".to_owned());
+        document.tried = proposals.iter().map(Proposal::untried).collect();
+    } else {
+        let (tried, notes, interrupted) = tried(&args, &workload, &place, &proposals, output)?;
+        document.tried = tried;
+        document.notes = notes;
+        if interrupted {
+            exit = Exit::Interrupted;
+        }
+        settle(&mut document);
+    }
+    if let (Some(best), true) = (document.tried.first(), document.verdict == FixVerdict::Gain) {
+        let patch = patch_header(&document, best) + &best.diff;
+        let file = args
+            .patch_file
+            .clone()
+            .unwrap_or_else(|| case.directory().join(format!("fix-{}.patch", args.finding)));
+        match std::fs::write(&file, &patch) {
+            Ok(()) => document.patch_file = Some(file.display().to_string()),
+            Err(error) => {
+                let what = format!("cannot write the patch to {}: {error}", file.display());
+                if args.patch_file.is_some() {
+                    return Err(Failure::usage(what));
+                }
+                document.notes.push(format!("{what}; give --patch-file"));
+            }
+        }
+        if args.apply {
+            let chosen = proposals.iter().find(|one| one.diff == best.diff);
+            let chosen =
+                chosen.ok_or_else(|| Failure::usage("the patch is not one of the rewrites"))?;
+            apply_to_sources(chosen, &place.tree, &place.root).map_err(Failure::usage)?;
+            document.applied_to_sources = true;
+        }
+        document.patch = Some(patch);
+    }
+    finish(&args, &document, output, exit)
+}
+
+/// Where the program is built.
+struct Place {
+    tree: SourceTree,
+    /// The user's tree.
+    root: PathBuf,
+    plan: BuildPlan,
+    /// The build, if it was derived.
+    derived: Option<DerivedBuild>,
+}
+
+/// The sources and the build: the user's, or derived from debug information.
+fn place(args: &Args, finding: &Finding, workload: &Workload) -> Result<Place, String> {
+    let sites = std::iter::successors(Some(&finding.site), |site| site.called_from.as_deref());
+    let files: Vec<&str> = sites.filter_map(|site| site.file.as_deref()).collect();
+    if files.is_empty() {
+        return Err("it has no source lines; build the program with -g".to_owned());
+    }
+    let read = |root: &Path| {
+        let mut trees = files.iter().map(|file| SourceTree::read(root, file));
+        let first = trees.next().ok_or("it has no source lines")?;
+        first.or_else(|reason| trees.find_map(Result::ok).ok_or(reason))
+    };
+    if let Some(plan) = args.building.plan() {
+        let tree = read(&plan.source)?;
+        return Ok(Place {
+            root: tree.root.clone(),
+            tree,
+            plan,
+            derived: None,
+        });
+    }
+    let needs = |reason: String| format!("the build is not known ({reason}); give --build COMMAND");
+    if workload.shell.is_some() {
+        return Err(needs("the command is a line for a shell".to_owned()));
+    }
+    let program = workload.command.first().map_or("", String::as_str);
+    let program = genba_run::bytes_of(program);
+    let directory = args.experiment.directory.clone().unwrap_or_default();
+    let derived = derived_build(&directory.join(program)).map_err(needs)?;
+    Ok(Place {
+        tree: read(derived.sources.path())?,
+        root: derived.root.clone(),
+        plan: BuildPlan {
+            source: derived.sources.path().to_owned(),
+            build: derived.command.clone(),
+            clean: None,
+            timeout: args.building.build_timeout,
+            keep_directory: true,
+        },
+        derived: Some(derived),
+    })
+}
+
+/// Tries the rewrites; whether that was interrupted.
+fn tried(
+    args: &Args,
+    workload: &Workload,
+    place: &Place,
+    proposals: &[Proposal],
+    output: &Output,
+) -> Result<(Vec<TriedRewrite>, Vec<String>, bool), Failure> {
+    let base = base(args, workload, place)?;
+    let command = base.command.clone();
+    let mut builder =
+        VariantBuilder::new(base.clone(), Some(place.plan.clone())).map_err(Failure::usage)?;
+    let mut session = Session::open(CaseKind::Trial, &args.experiment, &command, output)?;
+    let plan = args.experiment.plan(vec![base], session.seed())?;
+    let mut comparer = session.comparer(&plan)?;
+    let given = args.experiment.budget.map(|budget| budget.as_secs_f64());
+    let options = FixOptions {
+        budget: given.unwrap_or(BUDGET_PER_VARIANT * (proposals.len() + args.layouts) as f64),
+        layouts: args.layouts,
+        check: args.check.clone(),
+    };
+    let (tried, notes) = try_proposals(&mut comparer, &plan, &mut builder, proposals, &options)?;
+    let interrupted = comparer.cancelled();
+    let removing = session.cancel().protect();
+    drop((comparer, builder));
+    drop(removing);
+    Ok((tried, notes, interrupted))
+}
+
+/// The workload of the case as a variant; a derived build's program instead of the case's.
+fn base(args: &Args, workload: &Workload, place: &Place) -> Result<VariantPlan, Failure> {
+    if workload.shell.is_some() {
+        return args
+            .experiment
+            .variant("baseline", &line_of_shell(workload));
+    }
+    let mut words = workload.command.clone();
+    if let (Some(derived), Some(first)) = (&place.derived, words.first_mut()) {
+        *first = format!("{{tree}}/{}", derived.program);
+    }
+    args.experiment.variant_of_words("baseline", &words)
+}
+
+fn line_of_shell(workload: &Workload) -> String {
+    match &workload.command[..] {
+        [line] => line.clone(),
+        words => line_of(words),
+    }
+}
+
+fn finding(case: &Case, number: u32) -> Result<Finding, Failure> {
+    let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
+    let count = findings.len();
+    let index = (number as usize).checked_sub(1);
+    index
+        .and_then(|index| findings.into_iter().nth(index))
+        .ok_or_else(|| {
+            Failure::usage(match count {
+                0 => format!(
+                    "case {} has no findings; make some with: genba explain -- COMMAND",
+                    case.id()
+                ),
+                count => format!(
+                    "case {} has no finding {number}, only 1 to {count}",
+                    case.id()
+                ),
+            })
+        })
+}
+
+fn document(case: &Case, args: &Args, finding: &Finding, workload: &Workload) -> SourceFix {
+    SourceFix {
+        case: case.id().to_owned(),
+        finding: args.finding,
+        cause: finding.cause.clone(),
+        site: finding.site.clone(),
+        predicted_speedup: finding.predicted_speedup,
+        command: match workload.shell {
+            Some(_) => line_of_shell(workload),
+            None => line_of(&workload.command),
+        },
+        build: None,
+        metric: args.experiment.metric.clone().unwrap_or_default(),
+        patch: None,
+        patch_file: None,
+        applied: false,
+        applied_to_sources: false,
+        compiles: None,
+        output_identical: None,
+        speedup: None,
+        pairs: 0,
+        verdict: FixVerdict::NoRewrite,
+        reason: None,
+        tried: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// The verdict of the document is that of its best rewrite.
+fn settle(document: &mut SourceFix) {
+    let Some(best) = document.tried.first() else {
+        return;
+    };
+    document.verdict = best.verdict;
+    document.reason.clone_from(&best.reason);
+    document.compiles = best.compiles;
+    document.output_identical = best.output_identical;
+    document.speedup = best.speedup;
+    document.pairs = best.pairs;
+}
+
+fn finish(args: &Args, document: &SourceFix, output: &Output, exit: Exit) -> VerbResult {
+    if args.experiment.json.wanted() {
+        output.json(&args.experiment.json, "fix", document)?;
+    } else {
+        output.result(&terminal::source_fix(document, output.screen()))?;
+    }
+    Ok(exit)
+}
