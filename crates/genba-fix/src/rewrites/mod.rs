@@ -3,16 +3,23 @@
 //! A rewrite refuses where it cannot check in the source what it needs. What it cannot check and
 //! assumes nevertheless (that two pointers do not overlap) it says.
 
+mod cold_copy;
 mod hoisted_call;
 mod inline_in_header;
 mod known_target;
+mod local_pointers;
+mod loop_interchange;
 mod one_division;
+mod overflow_test;
+mod plain_counts;
 mod realloc_growth;
 mod selected_store;
 mod separate_lines;
 mod tested_divisor;
 mod thread_local_model;
 mod unflushed_lines;
+mod usual_one;
+mod wide_compare;
 
 use genba_model::{Cause, Fix};
 use tree_sitter::Node;
@@ -110,6 +117,13 @@ fn kinds(cause: &str) -> &'static [Kind] {
         Cause::LoopInvariantCall | Cause::RedundantComputation => &[hoisted_call::rewrites],
         Cause::ReallocGrowth => &[realloc_growth::rewrites],
         Cause::ExcessSyscalls => &[unflushed_lines::rewrites],
+        Cause::ColdPathInHotFunction => &[cold_copy::rewrites],
+        Cause::DivisionAsOverflowCheck => &[overflow_test::rewrites],
+        Cause::BytewiseCompare => &[wide_compare::rewrites],
+        Cause::StridedAccess => &[loop_interchange::rewrites],
+        Cause::KnownOperand => &[usual_one::rewrites],
+        Cause::NeedlessAtomic => &[plain_counts::rewrites],
+        Cause::MissedVectorisation => &[local_pointers::rewrites],
         Cause::TlsLookup => &[thread_local_model::rewrites],
         Cause::TinyCalleeNotInlined => &[inline_in_header::rewrites],
         Cause::UnpredictableBranch => &[selected_store::rewrites],
