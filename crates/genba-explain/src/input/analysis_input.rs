@@ -197,6 +197,9 @@ pub struct UserCall {
     pub place: Place,
     /// Functions of libraries between it and the service, inlined ones among them, inside out.
     pub through: Vec<String>,
+    /// Whether it calls another function of a library, which leads to the service: what such a call does is
+    /// not only that.
+    pub through_library: bool,
     /// Calls of the service from there.
     pub calls: f64,
     /// Executions of the call.

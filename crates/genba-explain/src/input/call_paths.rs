@@ -230,6 +230,7 @@ impl<'a> CallPaths<'a> {
         let caller = &self.names.list[site.caller as usize];
         let name = caller.name.clone();
         let path = self.paths[site.from.module as usize].to_owned();
+        let through_library = !through.is_empty();
         let mut through = through.to_vec();
         let mut add = |name: &str| {
             if through.len() < MAX_FUNCTIONS_BETWEEN && !through.iter().any(|one| one == name) {
@@ -261,10 +262,12 @@ impl<'a> CallPaths<'a> {
             address: site.from.address,
             place,
             through: Vec::new(),
+            through_library,
             calls: 0.0,
             executions: 0,
             caller_calls,
         });
+        user.through_library |= through_library;
         user.calls += calls;
         user.executions = user.executions.saturating_add(site.count);
         for name in through {

@@ -40,6 +40,7 @@ fn input(
                 address: 0x1000,
                 place: Place::default(),
                 through: Vec::new(),
+                through_library: false,
                 calls: calls as f64,
                 executions: calls,
                 caller_calls: None,

@@ -110,3 +110,20 @@ fn scans_that_are_short_once_or_of_no_line_are_not_quadratic() {
     assert_eq!(line_of(&unseen), None, "no bursts");
     assert_eq!(line_of(&lengths("__memset_evex", 100_000, 0.95)), None);
 }
+
+#[test]
+fn calls_of_another_library_function_scan_what_direct_calls_leave() {
+    // Line 10 reads numbers, which takes as long, but scans nothing to speak of.
+    let mut input = lengths("__strlen_evex", 100_000, 0.5);
+    input.functions[0].callers_behind_wrappers[0].through_library = true;
+    let executed: u64 = input.functions[0].counts.iter().sum();
+    for work in input.observed.iter_mut().flat_map(|all| &mut all.call_work) {
+        work.instructions_per_call = executed as f64 / (CALLS as f64 / 2.0);
+    }
+    assert_eq!(line_of(&input), Some(20));
+    assert!((quadratic::detect(&input)[0].share.unwrap_or(0.0) - 0.8).abs() < 1e-9);
+    // `sscanf` of a long text takes its length for each number.
+    let mut input = lengths("__strlen_evex", 100_000, 0.95);
+    input.functions[0].callers_behind_wrappers[0].through_library = true;
+    assert_eq!(line_of(&input), Some(10));
+}

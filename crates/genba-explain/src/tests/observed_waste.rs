@@ -189,6 +189,7 @@ fn copied_twice(bytes: f64, again: f64) -> AnalysisInput {
         address: input.functions[0].code[at].address,
         place: Place::default(),
         through: Vec::new(),
+        through_library: false,
         calls: 100_000.0,
         executions: 100_000,
         caller_calls: None,

@@ -30,6 +30,7 @@ fn user(line: u32, calls: f64) -> UserCall {
             inlined: false,
         },
         through: Vec::new(),
+        through_library: false,
         calls,
         executions: calls as u64,
         caller_calls: Some(1),

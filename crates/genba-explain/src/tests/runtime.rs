@@ -38,6 +38,7 @@ fn user(line: u32, calls: f64, through: &[&str]) -> UserCall {
             inlined: false,
         },
         through: through.iter().map(|name| (*name).to_owned()).collect(),
+        through_library: false,
         calls,
         executions: calls as u64,
         caller_calls: None,

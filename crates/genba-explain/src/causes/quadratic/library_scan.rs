@@ -6,7 +6,8 @@
 //! What it read is counted: executions of its loads, times their size.
 //!
 //! The line is that of the long scans with most work, as bursts saw it; through functions of the user's own
-//! that only hand the call on.
+//! that only hand the call on. Other functions of the library that scan on their way (`fscanf`) work for
+//! something else, too: what they scan is what direct calls leave of the counted work.
 
 use genba_model::{CodePoint, Estimate};
 
@@ -78,7 +79,7 @@ fn long_scans<'a>(
     all: f64,
 ) -> Option<LongScans<'a>> {
     let observed = (input.observed.as_ref()).filter(|one| one.bursts >= MIN_BURSTS_FOR_EVENTS)?;
-    let work = |user: &&UserCall| {
+    let work = |user: &UserCall| {
         let at = CodePoint {
             module: observed.module(&user.module)?,
             address: user.address,
@@ -86,9 +87,22 @@ fn long_scans<'a>(
         let found = (observed.call_work).binary_search_by_key(&at, |one| one.at);
         Some(observed.call_work[found.ok()?].instructions_per_call * user.calls)
     };
-    // What bursts never met is short or rare.
-    let of_line = |line: &UserLine<'_>| line.users.iter().filter_map(work).sum::<f64>();
-    let lines: Vec<(UserLine<'a>, f64)> = (lines(&function.callers_behind_wrappers).into_iter())
+    // What bursts never met is short or rare. What other functions of the library that scan do besides is not
+    // known apart: of the counted instructions they have what the others leave.
+    let users = &function.callers_behind_wrappers;
+    let (other, straight): (Vec<&UserCall>, _) = users.iter().partition(|one| one.through_library);
+    let executed = function.counts.iter().map(|&one| one as f64).sum::<f64>();
+    let left = executed - straight.iter().filter_map(|user| work(user)).sum::<f64>();
+    let others = other.iter().filter_map(|user| work(user)).sum::<f64>();
+    let scanning = |user: &&UserCall| {
+        let part = match user.through_library {
+            true => (left / others).clamp(0.0, 1.0),
+            false => 1.0,
+        };
+        Some(work(user)? * part)
+    };
+    let of_line = |line: &UserLine<'_>| line.users.iter().filter_map(scanning).sum::<f64>();
+    let lines: Vec<(UserLine<'a>, f64)> = (lines(users).into_iter())
         .map(|line| {
             let work = of_line(&line);
             (line, work)
