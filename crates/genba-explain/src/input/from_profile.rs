@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::constants::search_limits::{
     MAX_ANALYSED_FUNCTIONS, MAX_ANALYSED_USERS_OF_SERVICE, MAX_CALLERS,
 };
-use crate::constants::time_shares::{MIN_SHARE_OF_ANALYSED_FUNCTION, MIN_SHARE_OF_WORKING_THREAD};
+use crate::constants::time_shares::{
+    MIN_PART_OF_CALLS_OF_ANALYSED_FUNCTION, MIN_SHARE_OF_ANALYSED_FUNCTION,
+    MIN_SHARE_OF_WORKING_THREAD,
+};
 use crate::input::analysis_input::{
     AnalysisInput, CallSite, CallTarget, CalledFunction, Caller, CostTable, FunctionInput, Place,
     Program, UserCall,
@@ -76,10 +79,12 @@ impl AnalysisInput {
                     && user.module == resolved.code.module_name(function.module)
             })
         };
+        let works = Counted::of(resolved, &hot);
         let functions: Vec<FunctionInput> = hot
             .iter()
             .filter(|(weight, id, _)| {
-                *weight as f64 >= MIN_SHARE_OF_ANALYSED_FUNCTION * all || calls_runtime(id)
+                let takes_time = *weight as f64 >= MIN_SHARE_OF_ANALYSED_FUNCTION * all;
+                takes_time || works.much(resolved, *id) || calls_runtime(id)
             })
             .take(MAX_ANALYSED_FUNCTIONS)
             .filter_map(|(weight, id, hits)| {
@@ -105,6 +110,39 @@ impl AnalysisInput {
             functions,
             observed: None,
         }
+    }
+}
+
+/// Counted work of the functions that were sampled.
+struct Counted {
+    calls: u64,
+    instructions: u64,
+}
+
+impl Counted {
+    fn of(resolved: &ResolvedProfile, hot: &[(u64, FunctionId, AddressHits)]) -> Self {
+        let functions = hot.iter().map(|one| &resolved.functions[one.1 as usize]);
+        let counts = functions.filter_map(|function| resolved.executed(function));
+        counts.fold(
+            Self {
+                calls: 0,
+                instructions: 0,
+            },
+            |sum, one| Self {
+                calls: sum.calls.saturating_add(one.calls()),
+                instructions: sum.instructions.saturating_add(one.instructions()),
+            },
+        )
+    }
+
+    /// Whether a function has part enough of the calls or of the instructions, whatever its samples.
+    fn much(&self, resolved: &ResolvedProfile, id: FunctionId) -> bool {
+        let function = &resolved.functions[id as usize];
+        resolved.executed(function).is_some_and(|one| {
+            let part = |some: u64, all: u64| some as f64 / all.max(1) as f64;
+            part(one.calls(), self.calls) >= MIN_PART_OF_CALLS_OF_ANALYSED_FUNCTION
+                || part(one.instructions(), self.instructions) >= MIN_SHARE_OF_ANALYSED_FUNCTION
+        })
     }
 }
 
