@@ -6,6 +6,10 @@ use genba_model::Estimate;
 /// Cache Control").
 pub(crate) const CACHE_LINE_BYTES: u64 = 64;
 
+/// Bytes of a run of consecutive loads from which the processor fetches ahead of it: three lines (Intel 64 and
+/// IA-32 Architectures Optimization Reference Manual, hardware prefetching needs some misses to begin).
+pub(crate) const MIN_BYTES_OF_STREAM: f64 = 192.0;
+
 /// The same as a step of addresses.
 pub(crate) const CACHE_LINE_STEP: i64 = 64;
 

@@ -8,6 +8,7 @@
 use crate::constants::model_fit::MAX_CYCLES_OF_CHEAP_LOAD;
 use crate::constants::processor::{
     CACHE_LINE_STEP, DEFAULT_L1D_CYCLES, INSTRUCTIONS_AFTER_BRANCH, INSTRUCTIONS_AFTER_LOAD,
+    MIN_BYTES_OF_STREAM,
 };
 use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
@@ -257,11 +258,30 @@ fn pattern(
     };
     match address_step(function, index, address) {
         Some(Step::Constant(0)) => Pattern::Fixed,
-        Some(Step::Constant(step)) if step.abs() < CACHE_LINE_STEP => Pattern::Streams,
+        Some(Step::Constant(step)) if step.abs() < CACHE_LINE_STEP => {
+            match is_short_stream(function, index, step) {
+                // The first address of each run decides: it may be anywhere.
+                true => {
+                    let parent = function.flow.loops()[index as usize].parent;
+                    self::pattern(function, parent, at, Some(address))
+                }
+                false => Pattern::Streams,
+            }
+        }
         Some(step) => Pattern::Strides(step),
         None if chases(function, index, at, address) => Pattern::Chase,
         None => Pattern::Scattered,
     }
+}
+
+/// Whether runs of a loop step through so few bytes that no prefetcher learns of them.
+fn is_short_stream(function: &FunctionInput, index: u32, step: i64) -> bool {
+    let cost = function.loops.get(index as usize).and_then(Option::as_ref);
+    cost.is_some_and(|cost| {
+        let bytes = cost.iterations as f64 * step.unsigned_abs() as f64;
+        let entries = cost.entries.filter(|&entries| entries > 0);
+        entries.is_some_and(|entries| bytes < MIN_BYTES_OF_STREAM * entries as f64)
+    })
 }
 
 /// Whether a load waits for one of the previous iteration: its address is a link that the previous

@@ -484,6 +484,50 @@ fn cache_miss_is_found_beyond_l1d_only() {
     assert_eq!(count(&pointer_chase::detect(&look_ups(40.0))), 0);
 }
 
+/// The entries of a bucket of a hash table, 16 bytes each, compared with a key: so many of them for a key, so
+/// many cycles an entry.
+fn bucket(entries: u64, cycles: f64) -> FunctionInput {
+    let times = (ALL / cycles) as u64;
+    let keys = times / entries;
+    function(
+        "probe",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            a.set_label(&mut next)?;
+            a.imul_2(rax, rbx)?;
+            a.mov(rcx, rax)?;
+            a.shr(rcx, 40)?;
+            a.shl(rcx, 6)?;
+            a.add(rcx, rdi)?;
+            a.lea(rdx, qword_ptr(rcx + entries as i32 * 16))?;
+            a.set_label(&mut head)?;
+            a.cmp(qword_ptr(rcx), r9)?;
+            a.je(next)?;
+            a.add(rcx, 16)?;
+            a.cmp(rcx, rdx)?;
+            a.jne(head)?;
+            a.dec(rsi)?;
+            a.jne(next)?;
+            a.ret()
+        },
+        &[
+            keys, keys, keys, keys, keys, keys, times, times, times, times, times, keys, keys, 1,
+        ],
+        &[
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.6, 0.3, 0.02, 0.04, 0.04, 0.0, 0.0, 0.0,
+        ],
+        &[(7, 0), (10, times - keys), (12, keys - 1)],
+    )
+}
+
+#[test]
+fn first_entry_of_a_bucket_misses_though_the_others_follow_it() {
+    let of = |entries, cycles| program(vec![bucket(entries, cycles)]);
+    assert_eq!(count(&cache_miss::detect(&of(4, 60.0))), 1);
+    assert_eq!(count(&cache_miss::detect(&of(400, 60.0))), 0, "a stream");
+    assert_eq!(count(&cache_miss::detect(&of(4, 1.5))), 0, "in L1d");
+}
+
 /// Two narrow stores and a load of both, or of one.
 fn halves(wide: bool) -> AnalysisInput {
     let heat = [0.02, 0.02, 0.8, 0.1, 0.02, 0.02, 0.02];
