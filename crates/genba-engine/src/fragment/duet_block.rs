@@ -54,7 +54,7 @@ impl<W: BuildContext> Builder<'_, W> {
         for (side, offset) in sides.iter_mut().enumerate() {
             let exits = self.fragment.exits.len();
             self.mark(Mark::Data);
-            while self.fragment.emitter.here() % SIDE_ALIGNMENT != 0 {
+            while !self.fragment.emitter.here().is_multiple_of(SIDE_ALIGNMENT) {
                 self.emitter().bytes(&[0xCC]);
             }
             *offset = self.fragment.emitter.offset() as u16;
