@@ -246,6 +246,13 @@ fn documents() -> Vec<Document> {
                 vec![("observed place", Medium::Terminal, text)]
             },
         ),
+        Document::new(
+            &fixture::source_fix(),
+            move |all: &genba_model::SourceFix| {
+                let text = terminal::source_fix(all, screen);
+                vec![("source fix", Medium::Terminal, text)]
+            },
+        ),
         Document::new(&fixture::growth(), move |all: &genba_model::Growth| {
             vec![(
                 "growth",

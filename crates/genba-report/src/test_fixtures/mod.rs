@@ -13,6 +13,7 @@ mod hostile;
 mod investigation;
 mod observed_place;
 mod profile;
+mod source_fix;
 mod stat;
 pub mod try_variants;
 mod waits;
@@ -26,6 +27,7 @@ pub use hostile::{ATTACKS, hostile};
 pub use investigation::investigation;
 pub use observed_place::observed_place;
 pub use profile::profile;
+pub use source_fix::source_fix;
 pub use stat::stat;
 pub use waits::{hostile_waits, off_cpu, waits};
 

@@ -99,3 +99,39 @@ pub fn patch_header(all: &SourceFix, best: &TriedRewrite) -> String {
     let lines = lines.iter().map(|line| sanitise(line).replace('\n', " "));
     lines.map(|line| format!("{line}\n")).collect::<String>() + "\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_fixtures::source_fix;
+
+    #[test]
+    fn verdicts_are_sentences() {
+        let mut all = source_fix();
+        assert_eq!(verdict(&all), "1.66× (1.65–1.67) in CPU time, 12 pairs");
+        all.verdict = FixVerdict::NoRewrite;
+        all.reason = Some("it has no source lines".to_owned());
+        assert_eq!(
+            verdict(&all),
+            "no mechanical fix for duplicate-division here, because it has no source lines"
+        );
+        assert_eq!(tried(&all.tried[1], "cpu"), "another: does not compile");
+    }
+
+    #[test]
+    fn header_has_the_verdict_and_no_line_that_begins_a_diff() {
+        let mut all = source_fix();
+        all.command = "./prog '\n--- a/x\n+++ b/x\n'".to_owned();
+        let header = patch_header(&all, &all.tried[0]);
+        assert!(header.contains(
+            "Measured: 1.66× (1.65–1.67) in CPU time, 12 pairs; output identical: yes\n"
+        ));
+        assert!(header.contains("Assumes: the store before it does not change b\n"));
+        assert!(
+            !header
+                .lines()
+                .any(|line| line.starts_with("---") || line.starts_with("+++"))
+        );
+        assert!(header.ends_with("\n\n"));
+    }
+}
