@@ -5,6 +5,7 @@ use genba_model::{Comparison, Correction, Direction, VerdictName};
 
 use crate::measurement::{End, Measurement, Origin};
 use crate::paired_effect::{Effect, Evidence, Pairs, Question, corrected, differs};
+use crate::plan::DEFAULT_MIN_BLOCKS;
 use crate::{Plan, Stop};
 
 /// Comparisons with notes about them.
@@ -72,9 +73,12 @@ pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
         };
         for (index, (variant, effect)) in effects.into_iter().enumerate() {
             if primary && let Some(level) = effect.low_level {
-                result
-                    .notes
-                    .push(few_pairs_note(plan, variant, &effect, level));
+                let mut note = few_pairs_note(plan, variant, &effect, level);
+                if measurement.end == End::BudgetSpent {
+                    let each = measurement.elapsed_seconds / f64::from(measurement.blocks.max(1));
+                    note.push_str(&needed_budget(each));
+                }
+                result.notes.push(note);
             }
             let mut comparison = Comparison {
                 baseline: plan.variants[*baseline].name.clone(),
@@ -180,6 +184,15 @@ fn few_pairs_note(plan: &Plan, variant: usize, effect: &Effect, level: f64) -> S
     }
 }
 
+/// What a verdict takes where the budget was too small for one, with pairs of so many seconds.
+fn needed_budget(seconds_per_pair: f64) -> String {
+    let needed = f64::from(DEFAULT_MIN_BLOCKS) * seconds_per_pair;
+    format!(
+        "; {DEFAULT_MIN_BLOCKS} pairs, the fewest for a verdict, take about {}: give a larger --budget",
+        genba_units::format::rough_duration(needed)
+    )
+}
+
 /// Groups of variants, the best first: every member of a group differs from every member of the
 /// next, after correction over all pairs of variants.
 pub(crate) fn ranks(plan: &Plan, measurement: &Measurement) -> Vec<Vec<String>> {
@@ -246,6 +259,14 @@ pub(crate) fn ranks(plan: &Plan, measurement: &Measurement) -> Vec<Vec<String>> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_budget_says_what_a_verdict_takes() {
+        assert_eq!(
+            needed_budget(5.2),
+            "; 6 pairs, the fewest for a verdict, take about 32 s: give a larger --budget"
+        );
+    }
 
     #[test]
     fn values_in_notes_have_few_digits() {

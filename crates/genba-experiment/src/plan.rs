@@ -98,7 +98,7 @@ pub enum Stop {
 /// Default budget per variant, seconds.
 const DEFAULT_SECONDS_PER_VARIANT: f64 = 10.0;
 /// Number of blocks of the default budget at least: with six pairs Wilcoxon's test can reach 5 %.
-const DEFAULT_MIN_BLOCKS: u32 = 6;
+pub(crate) const DEFAULT_MIN_BLOCKS: u32 = 6;
 
 impl Stop {
     /// The default budget for this number of variants: 20 s for two.

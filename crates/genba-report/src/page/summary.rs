@@ -156,6 +156,7 @@ pub(super) fn notes(out: &mut String, all: &Investigation) {
     list.extend(runs::failures(&all.runs));
     list.extend(runs::outliers(&all.runs));
     list.extend(all.profile.as_ref().and_then(profile::truncated_stacks));
+    list.extend(all.profile.as_ref().and_then(profile::unnamed_code));
     list.extend(all.hazards.iter().map(runs::hazard));
     list.extend(all.notes.iter().cloned());
     if let Some(profile) = &all.profile {

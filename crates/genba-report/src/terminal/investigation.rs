@@ -280,6 +280,7 @@ fn remarks(all: &Investigation) -> Vec<String> {
     list.extend(runs::outliers(&all.runs));
     if let Some(profile) = &all.profile {
         list.extend(profile.counted.iter().flat_map(counts::warnings));
+        list.extend(profile::unnamed_code(profile));
         let losses = profile::losses(profile);
         if !losses.is_empty() {
             list.push(format!("samples: {}", losses.trim_start_matches(", ")));

@@ -108,12 +108,15 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
             out.push('\n');
         }
     }
-    let truncated = profile::truncated_stacks(profile);
-    if truncated.is_some() || !profile.notes.is_empty() {
+    let warnings = [
+        profile::unnamed_code(profile),
+        profile::truncated_stacks(profile),
+    ];
+    if warnings.iter().any(Option::is_some) || !profile.notes.is_empty() {
         out.push('\n');
     }
-    if let Some(warning) = truncated {
-        super::remark(&mut out, &warning, screen);
+    for warning in warnings.iter().flatten() {
+        super::remark(&mut out, warning, screen);
     }
     for note in &profile.notes {
         super::remark(&mut out, note, screen);

@@ -1,6 +1,6 @@
 //! Sentences on samples: how they were taken, where they concentrate.
 
-use genba_model::{Annotation, Concentration, Investigation, Precision, Profile};
+use genba_model::{Annotation, Concentration, Investigation, ModuleRow, Precision, Profile};
 use genba_units::format;
 
 use crate::safe_text;
@@ -80,6 +80,39 @@ pub(crate) fn truncated_stacks(profile: &Profile) -> Option<String> {
     })
 }
 
+/// Module of code that a program has generated and no file describes.
+const GENERATED_CODE: &str = "[anonymous]";
+
+/// Minimum share of the time in unnamed generated code for a hint.
+const MIN_SHARE_OF_GENERATED_CODE: f64 = 0.1;
+
+/// Returns how to name the functions of code that was generated at run time; `None` where there is little of it.
+pub(crate) fn unnamed_code(profile: &Profile) -> Option<String> {
+    let unnamed =
+        |row: &&ModuleRow| row.module == GENERATED_CODE && row.symbols.starts_with("none");
+    let share: f64 = (profile.modules.iter())
+        .filter(unnamed)
+        .map(|row| row.self_share.value)
+        .sum();
+    let has = |name: &str| {
+        let mut modules = profile.modules.iter();
+        modules.any(|row| safe_text::file_name(&row.module).starts_with(name))
+    };
+    let how = match () {
+        () if has("node") => "run node with --perf-basic-prof",
+        () if has("libjvm") => "run java with a perf map agent",
+        () if has("libcoreclr") => "set DOTNET_PerfMapEnabled=1",
+        () if has("luajit") || has("libluajit") => "run luajit with -jp, or a build with perf maps",
+        () => "let its runtime write a perf map (/tmp/perf-PID.map)",
+    };
+    (share >= MIN_SHARE_OF_GENERATED_CODE).then(|| {
+        format!(
+            "{} of the time is in code generated at run time whose functions have no names: {how}",
+            format::share(share)
+        )
+    })
+}
+
 /// Minimum share of truncated stacks for a warning.
 const MIN_SHARE_OF_TRUNCATED_STACKS: f64 = 0.005;
 
@@ -138,5 +171,44 @@ pub(crate) fn file_line(file: Option<&str>, line: Option<u32>) -> String {
         (Some(file), Some(line)) => format!("{}:{line}", safe_text::file_name(file)),
         (Some(file), None) => safe_text::file_name(file).to_owned(),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_fixtures::profile as fixture;
+    use genba_model::Estimate;
+
+    #[test]
+    fn generated_code_without_names_gets_a_hint_for_its_runtime() {
+        let mut profile = fixture::profile();
+        let mut row = profile.modules[0].clone();
+        row.module = "/usr/bin/node".to_owned();
+        profile.modules = vec![row.clone()];
+        assert_eq!(unnamed_code(&profile), None);
+        row.module = GENERATED_CODE.to_owned();
+        row.symbols = "none: memory without a file".to_owned();
+        row.self_share = Estimate::exact(0.6);
+        profile.modules.push(row);
+        let hint = unnamed_code(&profile).expect("a hint");
+        assert!(
+            hint.starts_with("60 % of the time") && hint.ends_with("--perf-basic-prof"),
+            "{hint}"
+        );
+        profile.modules[1].symbols = "perf map".to_owned();
+        assert_eq!(unnamed_code(&profile), None);
+    }
+
+    #[test]
+    fn few_samples_do_not_say_how_concentrated_the_time_is() {
+        let all = Concentration {
+            share: 0.8,
+            functions: 5,
+            lines: None,
+            code_share: None,
+        };
+        assert!(concentration(&all, 12).starts_with("12 samples do not say"));
+        assert_eq!(concentration(&all, 1000), "80 % of the time: 5 functions");
     }
 }
