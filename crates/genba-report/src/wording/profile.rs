@@ -102,7 +102,9 @@ pub(crate) fn unnamed_code(profile: &Profile) -> Option<String> {
         () if has("node") => "run node with --perf-basic-prof",
         () if has("libjvm") => "run java with a perf map agent",
         () if has("libcoreclr") => "set DOTNET_PerfMapEnabled=1",
-        () if has("luajit") || has("libluajit") => "run luajit with -jp, or a build with perf maps",
+        () if has("luajit") || has("libluajit") => {
+            "build luajit with XCFLAGS=-DLUAJIT_USE_PERFTOOLS"
+        }
         () => "let its runtime write a perf map (/tmp/perf-PID.map)",
     };
     (share >= MIN_SHARE_OF_GENERATED_CODE).then(|| {
