@@ -26,6 +26,7 @@
 //! | from which position of an ordered list? | [`StepSearch`] |
 //! | which elements of a set? | [`Screening`]; without noise [`bifurcate`]; interacting [`reduce`] |
 //! | where does a curve have change points? | [`curve`](fn@curve) |
+//! | where does a long series change its level? | [`level_changes`](fn@level_changes) |
 //! | which scaling law? | [`fit_scaling_law`]; of exact counts [`growth`](growth_law::growth) |
 //! | cost without the empty loop? | [`cost_per_iteration`], [`subtracted_ratio`] |
 
@@ -40,6 +41,7 @@ pub mod growth_law;
 mod hodges_lehmann;
 mod input_checks;
 mod interval;
+mod level_changes;
 mod median;
 mod midmean;
 mod multiple_testing;
@@ -71,6 +73,9 @@ pub use curve::{
 pub use error::StatsError;
 pub use hodges_lehmann::hodges_lehmann;
 pub use interval::{Interval, IntervalRule};
+pub use level_changes::{
+    LevelChange, LevelChanges, LevelPoint, MIN_POINTS_OF_LEVEL, level_changes, level_point,
+};
 pub use median::median_interval;
 pub use midmean::midmean;
 pub use noise_floor::{MIN_PAIRS, noise_floor, visible_effect};

@@ -1,0 +1,526 @@
+//! Changes of level in a long series of noisy points, such as the results of commits.
+//!
+//! The method is the multiscale MOSUM of Cho and Kirch ("Two-stage data segmentation permitting
+//! multiscale change points, heavy tails and dependence", Annals of the Institute of Statistical
+//! Mathematics 74, 2022), on clipped points: the mean of a window before each place is compared
+//! with that of one after it, for windows of many lengths on either side. What exceeds the
+//! threshold most is accepted first, and no window reaches over an accepted change. A change must
+//! stay significant between its neighbours.
+//!
+//! The noise is that of the series itself: the scatter of neighbouring points, and the
+//! low-frequency part which longer windows show (Allan variance), so that a machine that drifts
+//! makes the test blunter, not wrong.
+
+use genba_model::Estimate;
+
+use crate::quantile::{MAD_TO_SIGMA, median, quantile};
+use crate::{StatsError, normal_quantile};
+
+/// Fewest points of a level: a burst of one or two points is not a level.
+pub const MIN_POINTS_OF_LEVEL: usize = 3;
+/// Lengths of windows, points.
+const WINDOWS: [usize; 10] = [3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+/// Threshold for points whose noise is independent (pairs with an anchor). Simulated series of
+/// 1,000 points of normal noise exceed 4.2 once in ten.
+const THRESHOLD: f64 = 4.5;
+/// Threshold for points that contain the drift of their host.
+const THRESHOLD_OF_DRIFTING: f64 = 6.0;
+/// Points farther than this from the running median are moved there, standard errors.
+const CLIP: f64 = 3.0;
+/// Points of the running median on either side.
+const MEDIAN_REACH: usize = 2;
+/// Longest window of the Allan variance, and points that it needs for each of its own.
+const MAX_ALLAN_WINDOW: usize = 32;
+const POINTS_PER_ALLAN_WINDOW: usize = 16;
+/// Excess of the Allan variance over that of white noise which is put down to chance.
+const ALLAN_SLACK: f64 = 1.5;
+/// Changes expected per point before any is seen.
+const PRIOR_CHANGES_PER_POINT: f64 = 1e-3;
+/// Probability that the range of a change covers.
+const RANGE_MASS: f64 = 0.95;
+
+/// A point of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelPoint {
+    /// Natural logarithm of the value, or of its ratio to an anchor.
+    pub log_value: f64,
+    /// Standard error of it.
+    pub error: f64,
+}
+
+/// A change of level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelChange {
+    /// Most likely first point of the new level.
+    pub at: usize,
+    /// Last point that has the old level for certain (95 %).
+    pub last_before: usize,
+    /// First point that has the new level for certain.
+    pub first_after: usize,
+    /// Level after ÷ level before, 95 %.
+    pub ratio: Estimate,
+    /// Levels before and after on the logarithmic scale, 95 %.
+    pub levels: (Estimate, Estimate),
+    /// Posterior probability of a change in the range, with one change expected in 1,000 points.
+    pub probability: f64,
+    /// Difference ÷ its standard error.
+    pub statistic: f64,
+}
+
+/// The changes of a series, and its noise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LevelChanges {
+    /// The changes in order.
+    pub changes: Vec<LevelChange>,
+    /// Standard error of a typical point, as a share.
+    pub noise: f64,
+    /// Smallest step that is found within three points with a probability of 95 %, as a share.
+    pub visible_step: f64,
+}
+
+/// The point of a commit: the median of the values or, with an anchor, of the ratios to the
+/// anchor's value of the same block; `None` without positive values.
+#[must_use]
+pub fn level_point(values: &[Option<f64>], anchor: Option<&[Option<f64>]>) -> Option<LevelPoint> {
+    let usable = |value: Option<f64>| value.filter(|one| one.is_finite() && *one > 0.0);
+    let logs: Vec<f64> = match anchor {
+        None => values
+            .iter()
+            .filter_map(|one| Some(usable(*one)?.ln()))
+            .collect(),
+        Some(anchor) => (values.iter().zip(anchor))
+            .filter_map(|(one, anchor)| Some((usable(*one)? / usable(*anchor)?).ln()))
+            .filter(|one| one.is_finite())
+            .collect(),
+    };
+    let centre = match anchor {
+        Some(_) if logs.len() >= MIN_POINTS_OF_LEVEL => {
+            crate::hodges_lehmann(&logs, 0.95).ok()?.estimate.value
+        }
+        _ => median(&logs).ok()?,
+    };
+    let distances: Vec<f64> = logs.iter().map(|one| (one - centre).abs()).collect();
+    let scatter = MAD_TO_SIGMA * median(&distances).ok()?;
+    // The asymptotic standard error of a median, 1.25 σ/√n.
+    Some(LevelPoint {
+        log_value: centre,
+        error: 1.2533 * scatter / (logs.len() as f64).sqrt(),
+    })
+}
+
+/// The changes of level in a series. `independent` says that the points do not share a drift of
+/// their host: they are ratios to an anchor.
+///
+/// # Errors
+/// A point that is not finite.
+pub fn level_changes(points: &[LevelPoint], independent: bool) -> Result<LevelChanges, StatsError> {
+    if let Some((index, bad)) = (points.iter().enumerate())
+        .find(|(_, one)| !one.log_value.is_finite() || !one.error.is_finite())
+    {
+        return Err(StatsError::NotFinite {
+            index,
+            value: bad.log_value + bad.error,
+        });
+    }
+    if points.len() < 2 {
+        return Ok(LevelChanges::default());
+    }
+    let threshold = if independent {
+        THRESHOLD
+    } else {
+        THRESHOLD_OF_DRIFTING
+    };
+    let series = Prepared::of(points)?;
+    let places = search(&series, threshold);
+    let changes = (0..places.len())
+        .map(|index| series.change(&places, index))
+        .collect();
+    let power = threshold + normal_quantile(0.95);
+    let three = MIN_POINTS_OF_LEVEL as f64;
+    Ok(LevelChanges {
+        changes,
+        noise: series.sigma,
+        visible_step: (power * (series.sigma.powi(2) / three + 2.0 * series.slow).sqrt()).exp_m1(),
+    })
+}
+
+/// A series with what the search needs: sums of clipped points, and the noise.
+struct Prepared {
+    /// Sums of weights and of weighted values before each point.
+    weights: Vec<f64>,
+    sums: Vec<f64>,
+    /// Standard error of a point.
+    sigma: f64,
+    /// Variance of the low-frequency noise.
+    slow: f64,
+}
+
+impl Prepared {
+    fn of(points: &[LevelPoint]) -> Result<Self, StatsError> {
+        let values: Vec<f64> = points.iter().map(|one| one.log_value).collect();
+        let errors: Vec<f64> = points.iter().map(|one| one.error).collect();
+        let steps: Vec<f64> = values
+            .windows(2)
+            .map(|two| (two[1] - two[0]).abs())
+            .collect();
+        let sigma = (spread(&steps)? / 2_f64.sqrt())
+            .max(median(&errors)?)
+            .max(f64::EPSILON);
+        let mut weights = vec![0.0];
+        let mut sums = vec![0.0];
+        for (index, value) in values.iter().enumerate() {
+            let weight = (sigma / errors[index]).min(1.0).powi(2);
+            let near = &values
+                [index.saturating_sub(MEDIAN_REACH)..values.len().min(index + MEDIAN_REACH + 1)];
+            let middle = median(near)?;
+            let reach = CLIP * sigma / weight.sqrt();
+            let clipped = value.clamp(middle - reach, middle + reach);
+            weights.push(weights[index] + weight);
+            sums.push(sums[index] + weight * clipped);
+        }
+        let mut series = Self {
+            weights,
+            sums,
+            sigma,
+            slow: 0.0,
+        };
+        series.slow = series.slow_noise()?;
+        Ok(series)
+    }
+
+    fn count(&self) -> usize {
+        self.weights.len() - 1
+    }
+
+    fn weight(&self, from: usize, to: usize) -> f64 {
+        self.weights[to] - self.weights[from]
+    }
+
+    fn mean(&self, from: usize, to: usize) -> f64 {
+        (self.sums[to] - self.sums[from]) / self.weight(from, to)
+    }
+
+    /// What the Allan variance of longer windows has beyond white noise.
+    fn slow_noise(&self) -> Result<f64, StatsError> {
+        let mut slow: f64 = 0.0;
+        let mut window = 2;
+        while window <= MAX_ALLAN_WINDOW && self.count() >= POINTS_PER_ALLAN_WINDOW * window {
+            let steps: Vec<f64> = (window..=self.count() - window)
+                .map(|at| self.mean(at, at + window) - self.mean(at - window, at))
+                .map(f64::abs)
+                .collect();
+            // A change of level is in two windows' lengths of the steps, which the median ignores.
+            let allan = (median(&steps)? * MAD_TO_SIGMA).powi(2) / 2.0;
+            slow = slow.max(allan - ALLAN_SLACK * self.sigma.powi(2) / window as f64);
+            window *= 2;
+        }
+        Ok(slow)
+    }
+
+    /// Difference of the levels at either side of a place, and its standard error.
+    fn difference(&self, from: usize, at: usize, to: usize, slow: f64) -> (f64, f64) {
+        let (left, right) = (self.weight(from, at), self.weight(at, to));
+        let variance = self.sigma.powi(2) * (1.0 / left + 1.0 / right) + 2.0 * slow;
+        (self.mean(at, to) - self.mean(from, at), variance.sqrt())
+    }
+
+    fn statistic(&self, from: usize, at: usize, to: usize) -> f64 {
+        let (difference, error) = self.difference(from, at, to, self.slow);
+        (difference / error).abs()
+    }
+
+    /// The place between two others that divides their points best.
+    fn best_place(&self, from: usize, to: usize) -> Option<usize> {
+        let explained = |at: &usize| {
+            let (difference, error) = self.difference(from, *at, to, 0.0);
+            (difference / error).abs()
+        };
+        (from + MIN_POINTS_OF_LEVEL..=to.checked_sub(MIN_POINTS_OF_LEVEL)?)
+            .max_by(|a, b| explained(a).total_cmp(&explained(b)))
+    }
+
+    /// The change at one of the accepted places.
+    fn change(&self, places: &[usize], index: usize) -> LevelChange {
+        let at = places[index];
+        let (from, to) = neighbours(places, index, self.count());
+        let (difference, error) = self.difference(from, at, to, self.slow);
+        // The likelihood of every other place between the neighbours.
+        let fit = |at: usize| {
+            let (difference, error) = self.difference(from, at, to, 0.0);
+            (difference / error).powi(2) / 2.0
+        };
+        let best = fit(at);
+        let all: Vec<(usize, f64)> = (from + 1..to)
+            .map(|at| (at, (fit(at) - best).exp()))
+            .collect();
+        let total: f64 = all.iter().map(|(_, weight)| weight).sum();
+        let (mut low, mut high) = (at, at);
+        let mut mass = 1.0 / total;
+        let weight = |at: usize| {
+            let index = at.checked_sub(from + 1);
+            index
+                .and_then(|index| all.get(index))
+                .map_or(0.0, |one| one.1 / total)
+        };
+        while mass < RANGE_MASS {
+            let (below, above) = (weight(low - 1), weight(high + 1));
+            if below == 0.0 && above == 0.0 {
+                break;
+            }
+            if below >= above {
+                low -= 1;
+                mass += below;
+            } else {
+                high += 1;
+                mass += above;
+            }
+        }
+        let statistic = difference / error;
+        // The Bayes factor with a unit-information prior for the size (Kass and Wasserman 1995).
+        let information = 1.0 / (1.0 / self.weight(from, at) + 1.0 / self.weight(at, to));
+        let log_odds = statistic.powi(2) / 2.0 - 0.5 * (1.0 + information).ln()
+            + (PRIOR_CHANGES_PER_POINT * total).ln();
+        let level = |from: usize, to: usize| {
+            let half = 1.96 * (self.sigma.powi(2) / self.weight(from, to) + self.slow).sqrt();
+            let value = self.mean(from, to);
+            Estimate {
+                value,
+                low: value - half,
+                high: value + half,
+            }
+        };
+        LevelChange {
+            at,
+            last_before: low - 1,
+            first_after: high,
+            ratio: Estimate {
+                value: difference.exp(),
+                low: (difference - 1.96 * error).exp(),
+                high: (difference + 1.96 * error).exp(),
+            },
+            levels: (level(from, at), level(at, to)),
+            probability: mass.min(1.0) / (1.0 + (-log_odds).exp()),
+            statistic,
+        }
+    }
+}
+
+/// Standard deviation of normal values by their absolute values: the largest of three robust
+/// estimates, so that noise with calm and busy stretches is not taken for calm.
+fn spread(distances: &[f64]) -> Result<f64, StatsError> {
+    let mut largest: f64 = 0.0;
+    for share in [0.5, 0.8, 0.9] {
+        let normal = normal_quantile((1.0 + share) / 2.0);
+        largest = largest.max(quantile(distances, share)? / normal);
+    }
+    Ok(largest)
+}
+
+/// The accepted places, in order.
+fn search(series: &Prepared, threshold: f64) -> Vec<usize> {
+    let count = series.count();
+    let mut places: Vec<usize> = Vec::new();
+    // The best statistic of each place; computed again only where a new change cuts windows.
+    let mut best: Vec<f64> = vec![0.0; count + 1];
+    let (mut from, mut to) = (0, count);
+    loop {
+        for (at, best) in best.iter_mut().enumerate().take(to).skip(from) {
+            *best = best_statistic(series, &places, at);
+        }
+        let found = (best.iter().enumerate())
+            .max_by(|a, b| a.1.total_cmp(b.1))
+            .filter(|(_, statistic)| **statistic >= threshold);
+        let Some((at, _)) = found else {
+            break;
+        };
+        let index = places.partition_point(|one| *one < at);
+        places.insert(index, at);
+        (from, to) = neighbours(&places, index, count);
+    }
+    refine(series, &mut places, threshold);
+    places
+}
+
+/// The accepted places, or ends of the series, beside one of them.
+fn neighbours(places: &[usize], index: usize, count: usize) -> (usize, usize) {
+    let before = index.checked_sub(1).map_or(0, |index| places[index]);
+    (before, places.get(index + 1).copied().unwrap_or(count))
+}
+
+fn best_statistic(series: &Prepared, places: &[usize], at: usize) -> f64 {
+    let index = places.partition_point(|one| *one < at);
+    let before = index.checked_sub(1).map_or(0, |index| places[index]);
+    let after = places.get(index).copied().unwrap_or(series.count());
+    if at < before + MIN_POINTS_OF_LEVEL || at + MIN_POINTS_OF_LEVEL > after {
+        return 0.0;
+    }
+    let mut best: f64 = 0.0;
+    for left in WINDOWS {
+        let from = at.saturating_sub(left).max(before);
+        for right in WINDOWS {
+            let to = (at + right).min(after);
+            best = best.max(series.statistic(from, at, to));
+            if to == after {
+                break;
+            }
+        }
+        if from == before {
+            break;
+        }
+    }
+    best
+}
+
+/// Moves each change to the best place between its neighbours, and drops those that are not
+/// significant there, the weakest first.
+fn refine(series: &Prepared, places: &mut Vec<usize>, threshold: f64) {
+    loop {
+        for index in 0..places.len() {
+            let (from, to) = neighbours(places, index, series.count());
+            if let Some(at) = series.best_place(from, to) {
+                places[index] = at;
+            }
+        }
+        let weakest = (0..places.len())
+            .map(|index| {
+                let (from, to) = neighbours(places, index, series.count());
+                (index, series.statistic(from, places[index], to))
+            })
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        match weakest {
+            Some((index, statistic)) if statistic < threshold => {
+                places.remove(index);
+            }
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+
+    const ERROR: f64 = 0.004;
+
+    /// Points of the levels, each with its number of points, with normal noise.
+    fn points(levels: &[(usize, f64)], seed: u64) -> Vec<LevelPoint> {
+        let mut random = StdRng::seed_from_u64(seed);
+        (levels.iter())
+            .flat_map(|(count, level)| std::iter::repeat_n(*level, *count))
+            .map(|level| {
+                let noise = normal_quantile(random.random_range(1e-9..1.0 - 1e-9));
+                LevelPoint {
+                    log_value: level.ln() + ERROR * noise,
+                    error: ERROR * random.random_range(0.7..1.4),
+                }
+            })
+            .collect()
+    }
+
+    fn found(points: &[LevelPoint]) -> Vec<LevelChange> {
+        level_changes(points, true).unwrap().changes
+    }
+
+    #[test]
+    fn constant_series_have_no_more_than_one_false_change_in_a_thousand_points() {
+        let changes: usize = (0..40)
+            .map(|seed| found(&points(&[(500, 1.0)], seed)).len())
+            .sum();
+        assert!(changes <= 10, "{changes} in 20,000");
+    }
+
+    #[test]
+    fn two_percent_are_found_three_points_after_the_step() {
+        let hits = (0..100)
+            .filter(|seed| {
+                let changes = found(&points(&[(60, 1.0), (3, 1.02)], *seed));
+                changes.iter().any(|one| one.at.abs_diff(60) <= 3)
+            })
+            .count();
+        assert!(hits >= 95, "{hits} of 100");
+    }
+
+    #[test]
+    fn a_mended_change_is_two_changes() {
+        let changes = found(&points(&[(80, 1.0), (40, 1.03), (80, 1.0)], 1));
+        let places: Vec<usize> = changes.iter().map(|one| one.at).collect();
+        assert_eq!(places, [80, 120]);
+        assert!(changes[0].ratio.low > 1.02 && changes[0].ratio.high < 1.04);
+        assert!(changes[1].ratio.high < 0.98);
+        assert!(changes[0].probability > 0.99);
+        assert!(changes[0].last_before < 80 && changes[0].first_after >= 80);
+    }
+
+    #[test]
+    fn intervals_cover_the_planted_step() {
+        let covered = (0..100)
+            .filter(|seed| {
+                let changes = found(&points(&[(50, 1.0), (50, 1.05)], *seed));
+                changes.len() == 1
+                    && changes[0].ratio.low <= 1.05
+                    && changes[0].ratio.high >= 1.05
+                    && changes[0].last_before < 50
+                    && changes[0].first_after >= 50
+            })
+            .count();
+        assert!(covered >= 88, "{covered} of 100");
+    }
+
+    #[test]
+    fn outliers_of_one_or_two_points_are_not_changes() {
+        let mut all = points(&[(200, 1.0)], 3);
+        for at in [20, 50, 51, 100, 150, 151] {
+            all[at].log_value += 0.5;
+        }
+        assert_eq!(found(&all), []);
+    }
+
+    #[test]
+    fn a_drifting_series_has_no_changes() {
+        let mut random = StdRng::seed_from_u64(5);
+        let mut walk = 0.0;
+        let drifting: Vec<LevelPoint> = points(&[(500, 1.0)], 5)
+            .into_iter()
+            .map(|mut one| {
+                walk += ERROR * random.random_range(-1.0..1.0);
+                one.log_value += walk;
+                one
+            })
+            .collect();
+        let changes = level_changes(&drifting, false).unwrap();
+        assert_eq!(changes.changes, []);
+    }
+
+    #[test]
+    fn ratios_of_pairs_do_not_contain_the_drift_they_share() {
+        let values: Vec<_> = (0..20).map(|i| Some(1.02 * f64::from(1 + i))).collect();
+        let anchor: Vec<_> = (0..20).map(|i| Some(f64::from(1 + i))).collect();
+        let point = level_point(&values, Some(&anchor)).unwrap();
+        assert!((point.log_value - 1.02_f64.ln()).abs() < 1e-9 && point.error < 1e-9);
+        assert_eq!(level_point(&[None, Some(0.0), Some(f64::NAN)], None), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_finite_series_is_analysed(
+            values in prop::collection::vec((-1e3..1e3f64, 0.0..10.0f64), 0..80),
+            independent: bool,
+        ) {
+            let points: Vec<LevelPoint> = values
+                .iter()
+                .map(|(log_value, error)| LevelPoint { log_value: *log_value, error: *error })
+                .collect();
+            let result = level_changes(&points, independent).unwrap();
+            for pair in result.changes.windows(2) {
+                prop_assert!(pair[0].at + MIN_POINTS_OF_LEVEL <= pair[1].at);
+            }
+            for one in &result.changes {
+                prop_assert!(one.last_before < one.at && one.at <= one.first_after);
+                prop_assert!(one.first_after < points.len());
+                prop_assert!((0.0..=1.0).contains(&one.probability));
+            }
+        }
+    }
+}
