@@ -27,7 +27,7 @@ mod stacks;
 pub use annotate::AnnotateOptions;
 pub use counted::{
     Clock, FunctionLines, JoinOptions, Joined, PerUnit, counted_detail, counts,
-    counts_without_lines, merged,
+    counts_without_lines, instruction_change, merged,
 };
 pub use error::AttributionError;
 pub use function_code::FunctionCode;

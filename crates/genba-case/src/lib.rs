@@ -12,6 +12,7 @@
 //! **Hostile files.** A case may come from anywhere: damaged, foreign and newer files return an
 //! error and never panic; SQLite runs in its defensive mode, and reading is bounded.
 
+mod baselines;
 mod case;
 mod case_id;
 mod comparison_case;
@@ -25,6 +26,7 @@ mod store_directory;
 mod waits_case;
 mod writer_lock;
 
+pub use baselines::Baseline;
 pub use case::{Case, MAX_DOCUMENT_BYTES, Phase};
 pub use comparison_case::VariantRun;
 pub use error::{Error, Result};

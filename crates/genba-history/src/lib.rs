@@ -9,10 +9,17 @@
 //! **Concurrency.** A recording is one transaction and has a key. Recording a key again changes
 //! nothing, so a writer that does not know whether its last write arrived repeats it.
 //!
-//! **Not here.** Measuring, statistics, rendering, git.
+//! **Analysis.** [`analyse`] finds the change points of a series (by `genba-stats`), and tells
+//! changes of the host from those of the code by anchor measurements. [`import`] reads the results
+//! of other programs.
+//!
+//! **Not here.** Measuring, rendering, git.
 
+mod analysis;
+mod comparison_recording;
 mod engine;
 mod error;
+pub mod import;
 mod location;
 mod migrations;
 mod points;
@@ -24,8 +31,10 @@ mod series;
 mod sqlite_engine;
 mod store;
 
+pub use analysis::{AnalysedSeries, analyse, compare_revisions};
+pub use comparison_recording::{RecordingContext, recording};
 pub use error::{Error, Result};
-pub use location::{DEFAULT_FILE, Location};
+pub use location::Location;
 pub use points::{AnchorValues, Point, PointFilter};
 pub use recording::{Build, MAX_TEXT_BYTES, MAX_VALUES, Measurement, Recording, Revision, Role};
 pub use series::{Series, SeriesFilter};

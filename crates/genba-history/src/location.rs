@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
-/// The default file, below the working directory.
-pub const DEFAULT_FILE: &str = ".genba/history.sqlite";
+/// Name of the default file in the directory of cases.
+const DEFAULT_FILE: &str = "history.sqlite";
 
 /// The place of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// The location that a text names; an empty text is the default file below `directory`.
+    /// The location that a text names; an empty text is the default file in `directory`, that of cases.
     ///
     /// # Errors
     /// The text has neither form.
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn both_forms_and_the_default_are_parsed() {
-        let here = Path::new("/p");
+        let here = Path::new("/p/.genba");
         let parse = |text| Location::parse(text, here);
         assert_eq!(
             parse("").unwrap(),

@@ -27,6 +27,7 @@ mod noise_check;
 mod noise_watch;
 mod procfs;
 mod small_files;
+mod speed_environment;
 mod table_store;
 mod virtualisation;
 
@@ -46,6 +47,7 @@ pub use procfs::{
     CpuTicks, parse_load_average, parse_meminfo_bytes, parse_os_name, parse_proc_stat,
     parse_swap_pages,
 };
+pub use speed_environment::speed_environment;
 pub use table_store::{
     Loaded, Origin, StoreError, load, load_from, load_or_calibrate, store, store_in,
     table_directory,

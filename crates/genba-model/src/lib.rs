@@ -23,8 +23,10 @@ mod explanation;
 mod fact;
 mod fix;
 mod growth;
+mod history;
 mod host;
 mod host_table;
+mod instruction_change;
 mod investigation;
 mod min_gain;
 mod observed_place;
@@ -76,8 +78,13 @@ pub use fact::{
 };
 pub use fix::{Confirmation, Fix, KnownValueKind, Language, Reduction};
 pub use growth::{FittedLaw, FunctionGrowth, Growth, SizedCount};
+pub use history::{
+    ChangeOrigin, HistoryChange, HistoryComparison, HistoryMeasurement, HistoryReport,
+    HistorySeries,
+};
 pub use host::{Hazard, HostFingerprint};
 pub use host_table::{HostTable, HostTableEntry};
+pub use instruction_change::{FunctionChange, InstructionChange};
 pub use investigation::{
     AttachedProcesses, Concentration, Investigation, MetricSummary, NoiseFloor, RunSummary,
     Workload,

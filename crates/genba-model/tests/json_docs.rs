@@ -54,6 +54,7 @@ const DOCUMENTS: [(&str, &str, &str); 23] = [
     ("sweep", "Sweep", "genba sweep --json"),
     ("growth", "Growth", "genba grow --json"),
     ("proof", "Proof", "genba prove --json"),
+    ("history", "HistoryReport", "genba history show --json"),
     ("bisection", "Bisection", "genba bisect --json"),
     (
         "plan",

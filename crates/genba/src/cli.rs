@@ -123,6 +123,8 @@ pub enum Verb {
     Try(verbs::try_variants::Args),
     /// List, show, export, import, resume and repeat the cases under .genba.
     Case(verbs::case::Args),
+    /// Keep results over commits and hosts: record, show change points, compare, import.
+    History(verbs::history::Args),
     /// Serve these measurements as tools of a coding agent (Model Context Protocol).
     Mcp(verbs::mcp::Args),
     /// Print the completion script of a shell.

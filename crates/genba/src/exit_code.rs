@@ -93,6 +93,12 @@ impl From<CaseError> for Failure {
     }
 }
 
+impl From<genba_history::Error> for Failure {
+    fn from(error: genba_history::Error) -> Self {
+        Self::usage(error)
+    }
+}
+
 impl From<InvestigateError> for Failure {
     fn from(error: InvestigateError) -> Self {
         let exit = match error {

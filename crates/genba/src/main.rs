@@ -85,6 +85,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Diff(args) => verbs::diff::run(args, output),
         Verb::Try(args) => verbs::try_variants::run(args, output),
         Verb::Case(args) => verbs::case::run(args, output),
+        Verb::History(args) => verbs::history::run(args, output),
         Verb::Mcp(args) => verbs::mcp::run(&args),
         Verb::Completions(args) => verbs::completions_and_man::completions(&args, output),
         Verb::Man(args) => verbs::completions_and_man::man(&args),

@@ -8,6 +8,7 @@ mod function_counts;
 mod inclusive;
 mod inclusive_time;
 mod index;
+mod instruction_change;
 mod loop_costs;
 mod names;
 #[cfg(test)]
@@ -20,4 +21,5 @@ pub use document::{FunctionLines, PerUnit, counts, counts_without_lines};
 pub use function_counts::FunctionCounts;
 pub use inclusive_time::{CalleeTime, InclusiveTime, inclusive_time};
 pub use index::merged;
+pub use instruction_change::instruction_change;
 pub use names::{ExecutedFunction, ExecutedFunctions};

@@ -11,18 +11,22 @@ mod benchmark_json;
 mod callgrind;
 mod github;
 mod hyperfine;
+mod junit;
 mod markdown;
 mod pprof;
 mod pprof_fields;
 mod protobuf;
 pub mod samples;
+mod sarif;
 mod summary_table;
 
 pub use benchmark_json::{bencher_json, bigger_is_better, github_action_benchmark};
 pub use callgrind::callgrind;
 pub use github::github_markdown;
 pub use hyperfine::{csv, hyperfine_json};
+pub use junit::junit_xml;
 pub use pprof::pprof;
+pub use sarif::sarif;
 pub use summary_table::{Markup, RowOrder, TableOptions, TimeUnit, summary_table};
 
 #[cfg(test)]

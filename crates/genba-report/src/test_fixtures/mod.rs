@@ -8,6 +8,7 @@ pub mod counts;
 pub mod curves;
 pub mod findings;
 mod growth;
+pub mod history;
 pub mod host;
 mod hostile;
 mod investigation;

@@ -131,6 +131,15 @@ pub struct CompareArgs {
     #[arg(long, value_name = "CASE")]
     pub against: Option<String>,
 
+    /// Keep the results in the history as well: sqlite:FILE, postgres://… [default: $GENBA_HISTORY
+    /// or .genba/history.sqlite].
+    #[arg(long, value_name = "STORE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub history: Option<String>,
+
+    /// The variant that is the anchor of the history.
+    #[arg(skip)]
+    pub anchor: Option<super::Anchor>,
+
     /// Do not store a case.
     #[arg(long)]
     pub no_case: bool,

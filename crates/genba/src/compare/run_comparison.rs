@@ -11,6 +11,7 @@ use genba_run::Cancel;
 
 use super::compare_args::CompareArgs;
 use super::comparison_case::{ComparisonWriter, Watcher};
+use super::history_store;
 use super::host_measurement::{ThisHost, measure};
 use super::suite_plans as suite;
 use crate::exit_code::{Exit, Failure};
@@ -115,6 +116,11 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
         exit = Exit::Interrupted;
     }
     write_exports(args, &whole)?;
+    if let Some(store) = &args.history
+        && exit != Exit::Interrupted
+    {
+        notes.push(history_store::keep(store, &reports, args)?);
+    }
     Ok(Compared {
         reports,
         whole,
@@ -178,7 +184,7 @@ fn earlier(
     let Some(wanted) = &args.against else {
         return Ok(None);
     };
-    let case = store.find(wanted)?;
+    let case = store.find_baseline(wanted)?;
     let Some(report) = case.comparison()? else {
         return Err(Failure::usage(format!(
             "case {} has no complete comparison; make one with: genba bench",

@@ -1,49 +1,118 @@
 //! `genba gate`: exit with 1 if a variant is slower than the threshold allows.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
+use genba_case::{Baseline, Store};
 use genba_report::export;
 
-use genba_units::parse_share;
+use genba_units::{parse_duration, parse_share};
 
 use crate::compare::{self, CompareArgs, write};
-use crate::exit_code::{Exit, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::interrupt;
 use crate::output::Output;
 
 /// Arguments of `genba gate`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   genba gate -n main ./main -n change ./change                 exit 1 if change is slower by 2 %
+  genba gate --against origin/main --build 'make -j2' './prog input'
+                                                               builds the base from git, measures both
   genba gate --threshold 5% --against 7f3a ./change            against the runs of a case
   genba gate --markdown \"$GITHUB_STEP_SUMMARY\" ./main ./change  in a GitHub workflow
+  genba gate --set-baseline release './prog'                   then: --against release
 
 Prints GitHub-flavoured Markdown.
+--against latest is the newest comparison that no gate has refused.
 Exit codes: 0 no variant was found slower by the threshold; 1 slower; 3 a command failed.")]
 pub struct Args {
     /// Refuse a variant whose verdict is `slower` by this much or more.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = parse_share)]
     threshold: f64,
 
+    /// Command that builds a checkout; --against is then a revision of the git repository. Its build
+    /// is kept by commit and command. Build the change, which runs here, before.
+    #[arg(long, value_name = "COMMAND", requires = "against")]
+    build: Option<String>,
+
+    /// End the build of the base after this time.
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration, requires = "build")]
+    build_timeout: Option<Duration>,
+
+    /// Do not count the instructions of base and change as a second opinion.
+    #[arg(long, requires = "build")]
+    no_count: bool,
+
+    /// Keep this comparison under a name for --against, unless it is refused.
+    #[arg(long, value_name = "NAME", conflicts_with = "no_case")]
+    set_baseline: Option<String>,
+
     /// Append the Markdown to this file, and print the terminal table instead.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+
+    /// Write JUnit XML to this file.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    /// Write SARIF to this file: annotations where a refused change executes more instructions.
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
 
     #[command(flatten)]
     compare: CompareArgs,
 }
 
 /// Runs `genba gate`.
-pub fn run(args: Args, output: &Output) -> VerbResult {
-    let done = compare::run(&args.compare, output)?;
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    let mut base = None;
+    if let (Some(build), Some(reference)) = (&args.build, args.compare.against.take()) {
+        let (cancel, timeout) = (interrupt::token()?, args.build_timeout);
+        let built = compare::add_base(
+            &mut args.compare,
+            &reference,
+            build,
+            timeout,
+            &cancel,
+            output,
+        )?;
+        base = Some(built);
+    }
+    let mut done = compare::run(&args.compare, output)?;
     let refused = (done.whole.comparisons.iter())
         .filter(|one| one.metric == done.whole.metric)
         .any(|one| one.is_worse_by(args.threshold));
+    keep(&args, refused, done.whole.case.as_deref())?;
+    let mut counted = None;
+    if base.is_some() && !args.no_count && done.exit == Exit::Done {
+        match compare::count_both(&args.compare, &interrupt::token()?, output) {
+            Ok(found) => {
+                let note = genba_report::second_opinion(&found, &done.whole);
+                done.whole.notes.push(note.clone());
+                done.notes.push(note);
+                counted = Some(found);
+            }
+            Err(failure) => done.notes.push(format!("not counted: {}", failure.message)),
+        }
+    }
     let text = export::github_markdown(&done.whole, args.threshold);
     if let Some(path) = &args.markdown {
         // A workflow's summary gathers the text of several steps.
         let before = std::fs::read_to_string(path).unwrap_or_default();
         write(path, &format!("{before}{text}"))?;
+    }
+    if let Some(path) = &args.junit {
+        write(path, &export::junit_xml(&done.whole, args.threshold))?;
+    }
+    if let Some(path) = &args.sarif {
+        let root = genba_build::repository_root(&std::env::current_dir().unwrap_or_default());
+        let root = root
+            .map(|root| root.display().to_string())
+            .unwrap_or_default();
+        let text = export::sarif(&done.whole, args.threshold, counted.as_ref(), &root);
+        write(path, &text)?;
     }
     let exit = match done.exit {
         Exit::Interrupted => Exit::Interrupted,
@@ -61,4 +130,23 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.result(&text)?;
     }
     Ok(exit)
+}
+
+/// Marks a refused case, or gives one that passed its name.
+fn keep(args: &Args, refused: bool, case: Option<&str>) -> Result<(), Failure> {
+    let Some(case) = case else {
+        return Ok(());
+    };
+    let store = Store::open_root();
+    if refused {
+        store.find_to_write(case)?.mark_refused()?;
+    } else if let Some(name) = &args.set_baseline {
+        let (revision, _) = compare::revision(None)?;
+        let baseline = Baseline {
+            case: case.to_owned(),
+            commit: revision.map(|one| one.commit).unwrap_or_default(),
+        };
+        store.set_baseline(name, baseline)?;
+    }
+    Ok(())
 }

@@ -14,6 +14,7 @@ pub mod fix;
 pub mod flame;
 pub mod gate;
 pub mod grow;
+pub mod history;
 pub mod host;
 pub mod investigate;
 pub mod mcp;

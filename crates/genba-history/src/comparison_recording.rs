@@ -1,0 +1,87 @@
+//! From the report of a comparison to a recording.
+
+use std::collections::BTreeMap;
+
+use genba_model::{ComparisonReport, Variant, VariantMetric};
+
+use crate::{Build, Measurement, Recording, Revision, Role};
+
+/// What a report does not say.
+#[derive(Clone, Debug, Default)]
+pub struct RecordingContext {
+    /// Name of the project.
+    pub project: String,
+    /// The commit that was measured.
+    pub revision: Option<Revision>,
+    /// What of the environment affects speed.
+    pub environment: BTreeMap<String, String>,
+    /// Command that built the program.
+    pub recipe: Option<String>,
+    /// Name of the variant that is the anchor, and its commit if known.
+    pub anchor: Option<(String, Option<Revision>)>,
+    /// Build ids of executables by the name of the variant.
+    pub build_ids: BTreeMap<String, String>,
+}
+
+/// The recording of one or several reports, each with the title that it has in a suite. Metrics
+/// that no run yielded are left out.
+#[must_use]
+pub fn recording(
+    reports: &[(Option<String>, ComparisonReport)],
+    context: &RecordingContext,
+) -> Option<Recording> {
+    let (_, first) = reports.first()?;
+    let mut measurements = Vec::new();
+    for (title, report) in reports {
+        let anchor = (context.anchor.as_ref())
+            .and_then(|(name, _)| report.variants.iter().find(|one| one.name == *name));
+        let measured = (report.variants.iter())
+            .filter(|one| one.excluded.is_none() && Some(&one.name) != anchor.map(|one| &one.name));
+        for variant in measured {
+            for (metric, values) in &variant.metrics {
+                let one = |role, of: &Variant, values: &VariantMetric, revision| Measurement {
+                    benchmark: title.clone().unwrap_or_else(|| variant.name.clone()),
+                    variant: title
+                        .as_ref()
+                        .map(|_| variant.name.clone())
+                        .unwrap_or_default(),
+                    metric: metric.clone(),
+                    unit: values.unit.clone(),
+                    direction: values.direction,
+                    role,
+                    revision,
+                    build: Build {
+                        build_id: context.build_ids.get(&of.name).cloned(),
+                        recipe: context.recipe.clone(),
+                        command: of.command.clone(),
+                    },
+                    values: values.values.clone(),
+                };
+                if values.values.iter().all(Option::is_none) {
+                    continue;
+                }
+                measurements.push(one(
+                    Role::Measured,
+                    variant,
+                    values,
+                    context.revision.clone(),
+                ));
+                if let Some(anchor) = anchor
+                    && let Some(values) = anchor.metrics.get(metric)
+                {
+                    let revision = context.anchor.as_ref().and_then(|one| one.1.clone());
+                    measurements.push(one(Role::Anchor, anchor, values, revision));
+                }
+            }
+        }
+    }
+    Some(Recording {
+        key: format!("{} {} {:016x}", first.host.id, first.started, first.seed),
+        project: context.project.clone(),
+        started: first.started.clone(),
+        tool: format!("genba {}", first.genba),
+        host: first.host.clone(),
+        environment: context.environment.clone(),
+        measurements,
+    })
+}

@@ -1,0 +1,148 @@
+//! Keeps the report of a comparison in the history.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use genba_case::Store;
+use genba_history::{History, Location, Recorded, RecordingContext, Revision, recording};
+use genba_model::ComparisonReport;
+
+use super::CompareArgs;
+use crate::exit_code::Failure;
+
+/// The variant that is the anchor of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Anchor {
+    /// Name of the variant.
+    pub variant: String,
+    /// Its commit, if known.
+    pub revision: Option<Revision>,
+    /// Command that built the program.
+    pub recipe: Option<String>,
+}
+
+/// The location that an option names, else `$GENBA_HISTORY`, else the file beside the cases.
+pub fn location(option: &str) -> Result<Location, Failure> {
+    let environment = std::env::var("GENBA_HISTORY").unwrap_or_default();
+    let text = match option {
+        "" => &environment,
+        some => some,
+    };
+    Ok(Location::parse(text, Store::open_root().root())?)
+}
+
+/// The commit that the working directory is at, or that `reference` names, and the project's name.
+pub fn revision(reference: Option<&str>) -> Result<(Option<Revision>, String), Failure> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let folder = here
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let head = genba_build::head_revision(&here, reference).map_err(Failure::usage)?;
+    let Some(head) = head else {
+        return Ok((None, folder));
+    };
+    let revision = Revision {
+        commit: head.hash,
+        parent: head.parent,
+        position: head.position,
+        committed: head.committed,
+        subject: head.subject,
+        branch: match head.branch.is_empty() && reference.is_none() {
+            true => branch_of_job(),
+            false => head.branch,
+        },
+        dirty: head.dirty,
+    };
+    Ok((Some(revision), head.project))
+}
+
+/// The branch that a CI job is for; its checkout is of a commit, not of a branch.
+fn branch_of_job() -> String {
+    ["GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty())
+        .unwrap_or_default()
+}
+
+/// Stores the reports; returns the note for the user.
+pub fn keep(
+    option: &str,
+    reports: &[(Option<String>, ComparisonReport)],
+    args: &CompareArgs,
+) -> Result<String, Failure> {
+    let location = location(option)?;
+    let (revision, project) = revision(None)?;
+    let mut environment = genba_host::speed_environment();
+    for variable in &args.measurement.env {
+        if let Some((name, value)) = variable.split_once('=') {
+            environment.insert(format!("${name}"), value.to_owned());
+        }
+    }
+    // Only a single comparison has no titles.
+    let reports: Vec<(Option<String>, ComparisonReport)> = match reports {
+        [(_, report)] => vec![(None, report.clone())],
+        several => several.to_vec(),
+    };
+    let context = RecordingContext {
+        project,
+        revision,
+        environment,
+        recipe: args.anchor.as_ref().and_then(|one| one.recipe.clone()),
+        anchor: (args.anchor.as_ref()).map(|one| (one.variant.clone(), one.revision.clone())),
+        build_ids: build_ids(&reports, &args.directory),
+    };
+    let at = context.revision.as_ref().map(|one| match one.dirty {
+        true => format!(" at {} with uncommitted changes", short(&one.commit)),
+        false => format!(" at {}", short(&one.commit)),
+    });
+    let stored = recording(&reports, &context)
+        .filter(|one| !one.measurements.is_empty())
+        .ok_or_else(|| Failure::usage("nothing to keep in the history: no variant was measured"))?;
+    let mut history = History::open(&location)?;
+    let done = match history.record(&stored)? {
+        Recorded::New => "recorded",
+        Recorded::AlreadyThere => "already recorded",
+    };
+    Ok(format!(
+        "{done}{} in {}: genba history show",
+        at.unwrap_or_default(),
+        history.display()
+    ))
+}
+
+fn short(commit: &str) -> &str {
+    &commit[..commit.len().min(10)]
+}
+
+/// The build ids of the executables by variant, where a command begins with one.
+fn build_ids(
+    reports: &[(Option<String>, ComparisonReport)],
+    directories: &[String],
+) -> BTreeMap<String, String> {
+    let variants = reports.iter().flat_map(|(_, report)| &report.variants);
+    (variants.enumerate())
+        .filter_map(|(index, variant)| {
+            let directory = directories.get(index).or_else(|| directories.first());
+            let directory = directory.map_or(Path::new("."), Path::new);
+            let program = executable(&variant.command, directory)?;
+            let id = genba_symbols::Binary::open(program).ok()?.build_id()?;
+            Some((variant.name.clone(), id))
+        })
+        .collect()
+}
+
+/// The file that a command line starts.
+fn executable(command: &str, directory: &Path) -> Option<PathBuf> {
+    let words = shlex::split(command)?;
+    let program = words.iter().find(|word| !word.contains('='))?;
+    if program.contains('/') {
+        return Some(directory.join(program));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|one| one.join(program))
+        .find(|one| one.is_file())
+}

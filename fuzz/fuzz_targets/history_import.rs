@@ -1,0 +1,14 @@
+//! Results of other benchmark programs: the format is recognised by the content.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = genba_history::import::criterion_benchmark_name(bytes);
+    if let Ok(imported) = genba_history::import::parse(bytes, "name") {
+        assert!(!imported.benchmarks.is_empty());
+        for one in imported.benchmarks {
+            assert!(one.values.iter().all(|value| value.is_finite() && *value > 0.0));
+        }
+    }
+});
