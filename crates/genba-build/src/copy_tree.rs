@@ -13,7 +13,10 @@ const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
 /// Copies a tree with times and permissions; links stay links. Returns notes on what was skipped.
-pub(crate) fn copy_tree(source: &Path, to: &Path) -> Result<Vec<String>, BuildError> {
+///
+/// # Errors
+/// The tree cannot be read, the copy not be written.
+pub fn copy_tree(source: &Path, to: &Path) -> Result<Vec<String>, BuildError> {
     if !source.is_dir() {
         return Err(BuildError::NoTree {
             path: source.to_owned(),

@@ -9,7 +9,10 @@ use crate::BuildError;
 /// `to`. Returns the path of `from` relative to the root of the repository.
 ///
 /// `git worktree` is not used: it writes into the user's `.git`, and a SIGKILL leaves that behind.
-pub(crate) fn checkout(from: &Path, reference: &str, to: &Path) -> Result<PathBuf, BuildError> {
+///
+/// # Errors
+/// No repository, no such revision, git fails.
+pub fn checkout(from: &Path, reference: &str, to: &Path) -> Result<PathBuf, BuildError> {
     let root = root(from)?;
     // Resolved in the original: the clone does not have its branches.
     let commit = rev_parse(from, reference)?;
@@ -27,7 +30,10 @@ pub(crate) fn checkout(from: &Path, reference: &str, to: &Path) -> Result<PathBu
 }
 
 /// The full hash of a commit.
-pub(crate) fn rev_parse(place: &Path, reference: &str) -> Result<String, BuildError> {
+///
+/// # Errors
+/// No such revision, or git fails.
+pub fn rev_parse(place: &Path, reference: &str) -> Result<String, BuildError> {
     let mut command = git(place);
     command.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
     command.arg(format!("{reference}^{{commit}}"));

@@ -7,7 +7,10 @@ use std::path::Path;
 
 /// Removes a tree. Builds leave write-protected directories (module caches), which are made writable
 /// first.
-pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// Something in it cannot be removed.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             make_writable(path);

@@ -57,6 +57,22 @@ impl TreeState {
         Self { entries }
     }
 
+    /// Path below the tree, size and time of every file, a line each: equal for equal trees on every
+    /// machine that sees them. What git keeps is left out.
+    #[must_use]
+    pub fn listing(&self, tree: &Path) -> String {
+        use std::fmt::Write as _;
+        let mut out = String::new();
+        for (path, file) in &self.entries {
+            let below = path.strip_prefix(tree).unwrap_or(path);
+            if !below.starts_with(".git") {
+                let (seconds, nanoseconds) = file.modified;
+                let _ = writeln!(out, "{below:?} {} {seconds}.{nanoseconds:09}", file.size);
+            }
+        }
+        out
+    }
+
     /// The first file that was changed, added or removed; `None` if there is none.
     #[must_use]
     pub fn changed(&self, tree: &Path) -> Option<PathBuf> {
@@ -96,5 +112,18 @@ mod tests {
         fs::remove_file(place.path().join("g")).expect("removed");
         fs::remove_file(&file).expect("removed");
         assert_eq!(state.changed(place.path()), Some(file));
+    }
+
+    #[test]
+    fn listing_changes_with_a_file_and_not_with_what_git_keeps() {
+        let place = tempfile::tempdir().expect("a directory");
+        let listing = || TreeState::of(place.path()).listing(place.path());
+        fs::write(place.path().join("f"), "one").expect("written");
+        let one = listing();
+        fs::create_dir(place.path().join(".git")).expect("made");
+        fs::write(place.path().join(".git/index"), "x").expect("written");
+        assert_eq!(listing(), one);
+        fs::write(place.path().join("f"), "two!").expect("written");
+        assert_ne!(listing(), one);
     }
 }

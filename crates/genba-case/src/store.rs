@@ -262,13 +262,22 @@ impl Store {
         Ok(found)
     }
 
-    /// Creates the directory of a new case; `create_dir` makes the id unique.
-    fn make_directory(&self, wanted: Option<&str>) -> Result<(String, PathBuf)> {
+    /// Makes the directory of cases, if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make_root(&self) -> Result<()> {
         if !self.root.exists() {
             std::fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
             // Cases do not belong to the repository that they are made in.
             let _ = std::fs::write(self.root.join(IGNORE), "*\n");
         }
+        Ok(())
+    }
+
+    /// Creates the directory of a new case; `create_dir` makes the id unique.
+    fn make_directory(&self, wanted: Option<&str>) -> Result<(String, PathBuf)> {
+        self.make_root()?;
         let wanted = wanted.filter(|id| case_id::is_valid(id)).map(str::to_owned);
         let candidates = wanted.into_iter().chain((0..64).map(case_id::candidate));
         for id in candidates {

@@ -39,6 +39,7 @@ pub mod run_journal;
 mod run_plan;
 mod runner;
 mod sequential_judges;
+mod stored_blocks;
 pub mod sweep;
 pub mod try_variants;
 
@@ -54,6 +55,7 @@ pub use output_metric::{MetricPlan, MetricSource, direction_of};
 pub use plan::{Plan, Stop, VariantPlan};
 pub use run_plan::{run, run_with_clock};
 pub use runner::{HostRunner, Measured, Runner};
+pub use stored_blocks::{StoredSession, stored_measurement};
 
 #[cfg(test)]
 mod synthetic_report;

@@ -147,6 +147,14 @@ impl Measurement {
         self.end
     }
 
+    /// The variants that were excluded, with the reasons.
+    #[must_use]
+    pub fn excluded(&self, plan: &Plan) -> Vec<(String, String)> {
+        (plan.variants.iter().zip(&self.variants))
+            .filter_map(|(plan, data)| Some((plan.name.clone(), data.excluded.clone()?)))
+            .collect()
+    }
+
     /// CPU seconds of all measured runs.
     #[must_use]
     pub fn cpu_seconds(&self) -> f64 {

@@ -216,7 +216,7 @@ impl<R: Runner, J: Journal> Runner for JournalingRunner<R, J> {
     }
 }
 
-fn recalled(entry: JournalEntry) -> Measured {
+pub(crate) fn recalled(entry: JournalEntry) -> Measured {
     let mut finished = Finished::of_record(entry.record);
     finished.stdout = entry.stdout.into_output();
     finished.stderr = entry.stderr.into_output();

@@ -98,6 +98,7 @@ mod suite_session;
 mod toml_suite;
 mod yaml;
 
+pub use command_template::expand;
 pub use error::SuiteError;
 pub use executable::{Executable, parse_executables};
 pub use load_suite::{FileKind, MAX_FILE_BYTES, load};
