@@ -11,6 +11,7 @@ mod annotation;
 mod bisection;
 mod burst;
 mod calibration;
+mod campaign;
 mod case;
 mod cause;
 mod comparison;
@@ -53,6 +54,10 @@ pub use bisection::{
 };
 pub use burst::{Burst, BurstEvent, MemoryRegion, Observation, Observed, ObservedModule};
 pub use calibration::{Calibration, Trial};
+pub use campaign::{
+    Campaign, CampaignAxis, CampaignBlocks, CampaignBuild, CampaignDryRun, CampaignResult,
+    CampaignRevision, HostDisagreement, HostEffect, PlannedBlock,
+};
 pub use case::{CaseKind, CaseList, CaseState, CaseSummary};
 pub use cause::Cause;
 pub use comparison::{

@@ -10,7 +10,7 @@ use genba_model::{CpuTime, Estimate, Event, ExitKind, Precision, RunRecord};
 use json_schema::Types;
 
 /// Kind, root type, and the commands that print it.
-const DOCUMENTS: [(&str, &str, &str); 23] = [
+const DOCUMENTS: &[(&str, &str, &str)] = &[
     (
         "investigation",
         "Investigation",
@@ -56,6 +56,12 @@ const DOCUMENTS: [(&str, &str, &str); 23] = [
     ("proof", "Proof", "genba prove --json"),
     ("history", "HistoryReport", "genba history show --json"),
     ("bisection", "Bisection", "genba bisect --json"),
+    ("campaign", "Campaign", "genba campaign --json"),
+    (
+        "campaign-plan",
+        "CampaignDryRun",
+        "genba campaign --dry-run --json",
+    ),
     (
         "plan",
         "ExperimentDryRun",
@@ -102,14 +108,14 @@ fn generated() -> String {
     for (kind, name, _) in DOCUMENTS {
         text.push_str(&format!(
             "\n### {kind}\n\n{}",
-            types.section(name, &DOCUMENTS)
+            types.section(name, DOCUMENTS)
         ));
     }
     text.push_str("\n## Types\n");
     for name in types.reachable_from(&roots) {
         text.push_str(&format!(
             "\n### {name}\n\n{}",
-            types.section(&name, &DOCUMENTS)
+            types.section(&name, DOCUMENTS)
         ));
     }
     text

@@ -121,6 +121,8 @@ pub enum Verb {
     Diff(verbs::diff::Args),
     /// Try other builds, allocators and settings of a program, each compared with the baseline.
     Try(verbs::try_variants::Args),
+    /// Measure revisions × builds × options × hosts in blocks, here or by Slurm; a verdict for each host.
+    Campaign(verbs::campaign::Args),
     /// List, show, export, import, resume and repeat the cases under .genba.
     Case(verbs::case::Args),
     /// Keep results over commits and hosts: record, show change points, compare, import.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use genba_campaign::CampaignError;
 use genba_case::Error as CaseError;
 use genba_count::CountError;
 use genba_experiment::ExperimentError;
@@ -96,6 +97,22 @@ impl From<CaseError> for Failure {
 impl From<genba_history::Error> for Failure {
     fn from(error: genba_history::Error) -> Self {
         Self::usage(error)
+    }
+}
+
+impl From<CampaignError> for Failure {
+    fn from(error: CampaignError) -> Self {
+        match error {
+            CampaignError::Run(error) => error.into(),
+            CampaignError::Experiment(error) => error.into(),
+            error => {
+                let exit = match error.is_of_this_machine() {
+                    true => Exit::Unsupported,
+                    false => Exit::Usage,
+                };
+                Self::new(exit, error)
+            }
+        }
     }
 }
 

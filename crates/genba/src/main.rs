@@ -84,6 +84,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Sweep(args) => verbs::sweep::run(args, output),
         Verb::Diff(args) => verbs::diff::run(args, output),
         Verb::Try(args) => verbs::try_variants::run(args, output),
+        Verb::Campaign(args) => verbs::campaign::run(args, output),
         Verb::Case(args) => verbs::case::run(args, output),
         Verb::History(args) => verbs::history::run(args, output),
         Verb::Mcp(args) => verbs::mcp::run(&args),

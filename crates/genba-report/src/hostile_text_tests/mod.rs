@@ -210,6 +210,26 @@ fn documents() -> Vec<Document> {
         Document::new(&fixture::bisection::source(), bisection),
         Document::new(&fixture::bisection::range(), bisection),
         Document::new(
+            &fixture::campaign::campaign(),
+            move |all: &genba_model::Campaign| {
+                vec![
+                    (
+                        "campaign",
+                        Medium::Terminal,
+                        terminal::campaign(all, screen),
+                    ),
+                    ("campaign's page", Medium::Page, page::campaign_html(all)),
+                ]
+            },
+        ),
+        Document::new(
+            &fixture::campaign::dry_run(),
+            move |all: &genba_model::CampaignDryRun| {
+                let text = terminal::campaign_dry_run(all, screen);
+                vec![("campaign's plan", Medium::Terminal, text)]
+            },
+        ),
+        Document::new(
             &fixture::try_variants::report(),
             move |all: &genba_model::TrialReport| {
                 vec![

@@ -8,6 +8,7 @@
 mod ablation;
 mod annotation;
 mod bisection;
+mod campaign;
 mod comparison;
 mod document;
 mod effect_table;
@@ -47,6 +48,7 @@ const SCRIPT_HASH: &str = "qzEpo9UwWF1ybdsosMkUxXXd60bWBFRybzc7On6xhTM=";
 
 pub use ablation::ablation_html;
 pub use bisection::bisection_html;
+pub use campaign::campaign_html;
 pub use comparison::comparison_html;
 pub(crate) use document::when;
 pub use history::history_html;

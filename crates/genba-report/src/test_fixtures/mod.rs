@@ -2,6 +2,7 @@
 
 mod annotation;
 pub mod bisection;
+pub mod campaign;
 mod case_store;
 pub mod comparison;
 pub mod counts;

@@ -6,6 +6,7 @@
 
 pub(crate) mod ablation;
 pub(crate) mod bisection;
+pub(crate) mod campaign;
 pub(crate) mod causes;
 mod confirmations;
 pub(crate) mod counters;

@@ -4,6 +4,7 @@ pub mod ablate;
 pub mod annotate;
 pub mod bench;
 pub mod bisect;
+pub mod campaign;
 pub mod case;
 pub mod completions_and_man;
 pub mod count;

@@ -1,0 +1,514 @@
+//! From the text of a plan to the plan. Pure but for [`load_plan`].
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use genba_model::{CampaignAxis, Direction};
+use genba_units::{parse_duration, parse_share};
+use toml::Spanned;
+
+use crate::CampaignError;
+use crate::block_matrix::{MAX_BLOCKS, MAX_CELLS, cells_of};
+use crate::campaign_plan::{
+    BuildRecipe, CampaignPlan, HostPlan, MeasurePlan, MetricDefinition, OptionPlan, RevisionPlan,
+};
+use crate::plan_document::{Better, Document, Patches, Text};
+
+/// Bytes that the file of a plan may have.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Blocks of a group on a host where the plan says nothing.
+const DEFAULT_REPEATS: u32 = 10;
+/// Runs of a variant in a block where the plan says nothing.
+const DEFAULT_RUNS: u32 = 2;
+/// Attempts where the plan says nothing.
+const DEFAULT_ATTEMPTS: u32 = 5;
+/// Time-out of a build where the plan says nothing, seconds.
+const DEFAULT_BUILD_TIMEOUT_SECONDS: f64 = 3600.0;
+/// Characters of a name at most.
+const MAX_NAME_CHARS: usize = 100;
+
+/// Reads the file of a plan.
+///
+/// # Errors
+/// The file cannot be read, or has a mistake.
+pub fn load_plan(path: &Path) -> Result<CampaignPlan, CampaignError> {
+    let fail = |source| CampaignError::File {
+        what: "read the plan",
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(fail)?;
+    (file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)).map_err(fail)?;
+    let file = path.to_string_lossy();
+    let wrong = |message: String| CampaignError::Plan {
+        file: file.to_string(),
+        line: None,
+        message,
+    };
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(wrong(format!("more than {MAX_FILE_BYTES} bytes")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
+    let path = std::path::absolute(path).map_err(fail)?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    parse_plan(&text, &file, &stem, directory)
+}
+
+/// Parses a plan. `file` is its name for messages, `stem` the name of a campaign that has none,
+/// `directory` what relative paths are relative to.
+///
+/// # Errors
+/// Not TOML, unknown keys, invalid values; the message names line and key.
+pub fn parse_plan(
+    text: &str,
+    file: &str,
+    stem: &str,
+    directory: &Path,
+) -> Result<CampaignPlan, CampaignError> {
+    let document: Document = toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| line_at(text, span.start));
+        CampaignError::Plan {
+            file: file.to_owned(),
+            line,
+            message: printable(&with_key(error.message(), text, line)),
+        }
+    })?;
+    let reader = Reader {
+        text,
+        file,
+        directory,
+    };
+    reader.plan(document, stem)
+}
+
+/// Control characters escaped, as the message quotes the file.
+fn printable(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for character in message.trim_end().chars() {
+        match character {
+            '\n' => out.push_str("; "),
+            other if other.is_control() => out.extend(other.escape_unicode()),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The message, with the key of its line in front if it names none.
+fn with_key(message: &str, text: &str, line: Option<usize>) -> String {
+    let line = line.and_then(|line| text.lines().nth(line - 1));
+    let key = line
+        .and_then(|line| line.split_once('='))
+        .map(|(key, _)| key.trim());
+    match key {
+        Some(key) if !key.is_empty() && !message.contains('`') => format!("{key}: {message}"),
+        _ => message.to_owned(),
+    }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    before.iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    file: &'a str,
+    directory: &'a Path,
+}
+
+impl Reader<'_> {
+    fn at<T>(&self, place: &Spanned<T>, message: impl Into<String>) -> CampaignError {
+        CampaignError::Plan {
+            file: self.file.to_owned(),
+            line: Some(line_at(self.text, place.span().start)),
+            message: printable(&message.into()),
+        }
+    }
+
+    fn whole(&self, message: String) -> CampaignError {
+        CampaignError::Plan {
+            file: self.file.to_owned(),
+            line: None,
+            message,
+        }
+    }
+
+    fn plan(&self, document: Document, stem: &str) -> Result<CampaignPlan, CampaignError> {
+        let head = &document.campaign;
+        let name = match &head.name {
+            Some(name) => self.name(name, "name")?,
+            None => stem.to_owned(),
+        };
+        if name.is_empty()
+            || name.starts_with('.')
+            || !name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        {
+            let message = format!(
+                "name = {name:?}: it becomes the name of a directory, so write letters, digits, - and _"
+            );
+            return Err(match &head.name {
+                Some(place) => self.at(place, message),
+                None => self.whole(message),
+            });
+        }
+        let revisions = self.revisions(&document)?;
+        let builds = self.builds(&document)?;
+        let options = self.options(&document)?;
+        let compare = head.compare.as_ref().map(|axis| *axis.as_ref());
+        let compare = compare.unwrap_or(if revisions.len() > 1 {
+            CampaignAxis::Revisions
+        } else if builds.len() > 1 {
+            CampaignAxis::Builds
+        } else {
+            CampaignAxis::Options
+        });
+        let text = |text: &Option<Text>| text.as_ref().map(|text| text.as_ref().clone());
+        let share = |key: &str, text: &Option<Text>, usual: f64| match text {
+            None => Ok(usual),
+            Some(text) => {
+                parse_share(text.as_ref()).map_err(|error| self.at(text, format!("{key}: {error}")))
+            }
+        };
+        let measure = MeasurePlan {
+            metric: text(&head.metric).unwrap_or_else(|| "wall".to_owned()),
+            delta: share("delta", &head.delta, 0.01)?,
+            alpha: share("alpha", &head.alpha, 0.05)?,
+            warmup: head.warmup.as_ref().map_or(0, |count| *count.as_ref()),
+            timeout_seconds: self.seconds("timeout", head.timeout.as_ref())?,
+            shell: head.shell.clone(),
+            prepare: text(&head.prepare),
+            check_output: head.check_output,
+        };
+        let plan = CampaignPlan {
+            name,
+            source: self.path(head.source.as_ref().map_or(".", |text| text.as_ref())),
+            command: head.command.as_ref().clone(),
+            directory: text(&head.directory)
+                .unwrap_or_else(|| braces(&self.directory.to_string_lossy())),
+            revisions,
+            builds,
+            options,
+            hosts: self.hosts(&document)?,
+            compare,
+            repeats: self.positive("repeats", head.repeats.as_ref(), DEFAULT_REPEATS)?,
+            runs: self.positive("runs", head.runs.as_ref(), DEFAULT_RUNS)?,
+            measure,
+            metrics: self.metrics(&document)?,
+            block_seconds: self.seconds("block_time", head.block_time.as_ref())?,
+            build_seconds: self.seconds("build_time", head.build_time.as_ref())?,
+            seed: head.seed.unwrap_or(1),
+            attempts: self.positive("attempts", head.attempts.as_ref(), DEFAULT_ATTEMPTS)?,
+        };
+        self.check(&plan, &document)?;
+        Ok(plan)
+    }
+
+    /// Sizes, and whether every placeholder of the templates is known.
+    fn check(&self, plan: &CampaignPlan, document: &Document) -> Result<(), CampaignError> {
+        let cells = [
+            &plan.revisions.len(),
+            &plan.builds.len(),
+            &plan.options.len(),
+        ];
+        let cells = cells
+            .iter()
+            .fold(1_usize, |all, one| all.saturating_mul(**one));
+        let groups = cells / axis_length(plan);
+        let blocks = (plan.repeats as usize)
+            .saturating_mul(plan.hosts.len())
+            .saturating_mul(groups);
+        if cells > MAX_CELLS {
+            return Err(self.whole(format!(
+                "revisions × builds × options come to {cells} variants, {MAX_CELLS} at most"
+            )));
+        }
+        if blocks > MAX_BLOCKS {
+            return Err(self.whole(format!(
+                "hosts × groups × repeats come to {blocks} blocks, {MAX_BLOCKS} at most"
+            )));
+        }
+        let head = &document.campaign;
+        let Some(cell) = cells_of(plan).into_iter().next() else {
+            return Ok(());
+        };
+        let variables = cell.variables(plan, Path::new("/tree"));
+        let mut templates = vec![("command", &head.command)];
+        templates.extend(head.directory.as_ref().map(|text| ("directory", text)));
+        templates.extend(head.prepare.as_ref().map(|text| ("prepare", text)));
+        for (key, text) in templates {
+            genba_suite::expand(text.as_ref(), &variables)
+                .map_err(|error| self.at(text, format!("{key}: {error}")))?;
+        }
+        if head.command.as_ref().trim().is_empty() {
+            return Err(self.at(&head.command, "command: the command is empty"));
+        }
+        Ok(())
+    }
+
+    fn name(&self, text: &Text, key: &str) -> Result<String, CampaignError> {
+        let name = text.as_ref();
+        if name.trim().is_empty()
+            || name.chars().count() > MAX_NAME_CHARS
+            || name.chars().any(char::is_control)
+        {
+            return Err(self.at(
+                text,
+                format!(
+                    "{key}: a name has 1 to {MAX_NAME_CHARS} characters, and no control characters"
+                ),
+            ));
+        }
+        Ok(name.clone())
+    }
+
+    fn unique<'t>(
+        &self,
+        names: impl IntoIterator<Item = &'t Text>,
+        what: &str,
+    ) -> Result<(), CampaignError> {
+        let mut seen = BTreeSet::new();
+        for name in names {
+            self.name(name, "name")?;
+            if !seen.insert(name.as_ref()) {
+                return Err(self.at(name, format!("{what} {:?} is there twice", name.as_ref())));
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, text: &str) -> PathBuf {
+        // Without `.` and empty parts, so that it is the same text each time.
+        self.directory.join(text).components().collect()
+    }
+
+    fn positive(
+        &self,
+        key: &str,
+        count: Option<&Spanned<u32>>,
+        usual: u32,
+    ) -> Result<u32, CampaignError> {
+        match count {
+            Some(count) if *count.as_ref() == 0 => {
+                Err(self.at(count, format!("{key} is 0, but must be 1 or more")))
+            }
+            Some(count) => Ok(*count.as_ref()),
+            None => Ok(usual),
+        }
+    }
+
+    fn seconds(&self, key: &str, text: Option<&Text>) -> Result<Option<f64>, CampaignError> {
+        let parse = |text: &Text| {
+            let time = parse_duration(text.as_ref())
+                .map_err(|error| self.at(text, format!("{key}: {error}")))?;
+            Ok(time.as_secs_f64())
+        };
+        text.map(parse).transpose()
+    }
+
+    fn revisions(&self, document: &Document) -> Result<Vec<RevisionPlan>, CampaignError> {
+        let short = &document.campaign.revisions;
+        if let (Some(first), false) = (short.first(), document.revision.is_empty()) {
+            let message = "revisions: write either this list or [[revision]] tables, not both";
+            return Err(self.at(first, message));
+        }
+        self.unique(short, "the revision")?;
+        self.unique(
+            document.revision.iter().map(|one| &one.name),
+            "the revision",
+        )?;
+        let plain = |name: &str, commit: Option<String>| RevisionPlan {
+            name: name.to_owned(),
+            commit,
+            source: None,
+            patches: Vec::new(),
+        };
+        if short.is_empty() && document.revision.is_empty() {
+            return Ok(vec![plain("", None)]);
+        }
+        let listed = (short.iter()).map(|text| plain(text.as_ref(), Some(text.as_ref().clone())));
+        let tables = document.revision.iter().map(|one| RevisionPlan {
+            name: one.name.as_ref().clone(),
+            commit: one.commit.as_ref().map(|text| text.as_ref().clone()),
+            source: one.source.as_ref().map(|text| self.path(text.as_ref())),
+            patches: match &one.patch {
+                None => Vec::new(),
+                Some(Patches::One(path)) => vec![self.path(path)],
+                Some(Patches::Several(paths)) => paths.iter().map(|path| self.path(path)).collect(),
+            },
+        });
+        Ok(listed.chain(tables).collect())
+    }
+
+    fn builds(&self, document: &Document) -> Result<Vec<BuildRecipe>, CampaignError> {
+        self.unique(document.build.iter().map(|one| &one.name), "the build")?;
+        if document.build.is_empty() {
+            return Ok(vec![BuildRecipe {
+                name: String::new(),
+                command: None,
+                environment: Default::default(),
+                per_host: false,
+                timeout_seconds: DEFAULT_BUILD_TIMEOUT_SECONDS,
+            }]);
+        }
+        let recipe = |one: &crate::plan_document::Build| {
+            Ok(BuildRecipe {
+                name: one.name.as_ref().clone(),
+                command: Some(one.command.as_ref().clone()),
+                environment: one.environment.clone(),
+                per_host: one.per_host,
+                timeout_seconds: self
+                    .seconds("timeout", one.timeout.as_ref())?
+                    .unwrap_or(DEFAULT_BUILD_TIMEOUT_SECONDS),
+            })
+        };
+        document.build.iter().map(recipe).collect()
+    }
+
+    fn options(&self, document: &Document) -> Result<Vec<OptionPlan>, CampaignError> {
+        self.unique(document.option.iter().map(|one| &one.name), "the option")?;
+        if document.option.is_empty() {
+            return Ok(vec![OptionPlan {
+                name: String::new(),
+                arguments: String::new(),
+                environment: Default::default(),
+            }]);
+        }
+        Ok((document.option.iter())
+            .map(|one| OptionPlan {
+                name: one.name.as_ref().clone(),
+                arguments: one.arguments.clone(),
+                environment: one.environment.clone(),
+            })
+            .collect())
+    }
+
+    fn hosts(&self, document: &Document) -> Result<Vec<HostPlan>, CampaignError> {
+        self.unique(document.host.iter().map(|one| &one.name), "the host")?;
+        if document.host.is_empty() {
+            return Ok(vec![HostPlan {
+                name: "any".to_owned(),
+                ..HostPlan::default()
+            }]);
+        }
+        let word = |text: &Text| {
+            // A line of the job's script each.
+            if text.as_ref().is_empty() || text.as_ref().chars().any(char::is_control) {
+                return Err(self.at(text, "an option of sbatch is one line of text"));
+            }
+            Ok(text.as_ref().clone())
+        };
+        let optional = |text: &Option<Text>| text.as_ref().map(word).transpose();
+        let host = |one: &crate::plan_document::Host| {
+            Ok(HostPlan {
+                name: one.name.as_ref().clone(),
+                constraint: optional(&one.constraint)?,
+                partition: optional(&one.partition)?,
+                nodes: optional(&one.nodes)?,
+                sbatch: one.sbatch.iter().map(word).collect::<Result<_, _>>()?,
+                time: optional(&one.time)?,
+            })
+        };
+        document.host.iter().map(host).collect()
+    }
+
+    fn metrics(&self, document: &Document) -> Result<Vec<MetricDefinition>, CampaignError> {
+        self.unique(document.metric.iter().map(|one| &one.name), "the metric")?;
+        let metric = |one: &crate::plan_document::Metric| {
+            if let (Some(_), Some(json)) = (&one.regex, &one.json) {
+                return Err(self.at(json, "a metric has a regex or a json pointer, not both"));
+            }
+            let definition = MetricDefinition {
+                name: one.name.as_ref().clone(),
+                unit: one.unit.clone(),
+                direction: match one.better {
+                    Better::Less => Direction::LessIsBetter,
+                    Better::More => Direction::MoreIsBetter,
+                },
+                regex: one.regex.as_ref().map(|text| text.as_ref().clone()),
+                json: one.json.as_ref().map(|text| text.as_ref().clone()),
+            };
+            crate::block_variants::metric(&definition)
+                .map_err(|error| self.at(&one.name, error.to_string()))?;
+            Ok(definition)
+        };
+        document.metric.iter().map(metric).collect()
+    }
+}
+
+/// Number of variants of a group.
+fn axis_length(plan: &CampaignPlan) -> usize {
+    match plan.compare {
+        CampaignAxis::Revisions => plan.revisions.len(),
+        CampaignAxis::Builds => plan.builds.len(),
+        CampaignAxis::Options => plan.options.len(),
+    }
+    .max(1)
+}
+
+/// A text without placeholders as a template.
+fn braces(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn error(text: &str) -> String {
+        let parsed = parse_plan(text, "plan.toml", "plan", Path::new("/work"));
+        parsed.expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn mistakes_are_named_by_line_and_key() {
+        let head = "[campaign]\ncommand = \"p\"\n";
+        for (more, line, key) in [
+            ("repeat = 3", 3, "`repeat`"),
+            ("repeats = 0", 3, "repeats"),
+            ("repeats = \"many\"", 3, "repeats"),
+            ("delta = \"x\"", 3, "delta"),
+            ("timeout = \"x\"", 3, "timeout"),
+            ("prepare = \"{tre}\"", 3, "prepare"),
+            ("compare = \"hosts\"", 3, "`hosts`"),
+            ("name = \"../up\"", 3, "name"),
+            (
+                "revisions = [\"a\"]\n[[revision]]\nname = \"b\"",
+                3,
+                "revisions",
+            ),
+            (
+                "[[host]]\nname = \"a\"\n[[host]]\nname = \"a\"",
+                6,
+                "the host",
+            ),
+            ("[[host]]\nname = \"a\"\nsbatch = [\"a\\nb\"]", 5, "sbatch"),
+        ] {
+            let said = error(&format!("{head}{more}\n"));
+            assert!(said.starts_with(&format!("plan.toml:{line}: ")), "{said}");
+            assert!(said.contains(key), "{said}");
+        }
+    }
+
+    #[test]
+    fn matrix_without_end_is_refused() {
+        let many: Vec<String> = (0..3_000).map(|number| format!("r{number}")).collect();
+        let text = format!("[campaign]\ncommand = \"p\"\nrevisions = {many:?}\n");
+        assert!(error(&text).contains("at most"), "{}", error(&text));
+        let text = "[campaign]\ncommand = \"p\"\nrepeats = 4000000000\n";
+        assert!(error(text).contains("at most"), "{}", error(text));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_plan_or_an_error(text in "(\\[campaign\\]\n)?([a-z_]{1,8} = [\"0-9a-z{}\\[\\]]{0,12}\n){0,6}") {
+            let _ = parse_plan(&text, "plan.toml", "plan", Path::new("/work"));
+        }
+    }
+}
