@@ -62,6 +62,12 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
         .into_iter()
         .filter_map(|quiet| {
             let same = seen.iter().position(|other| other.is_same(&quiet))?;
+            // Who works alone while another program has the CPUs is not waited for in vain.
+            let alone = matches!(quiet.cause, WaitCause::SerialSection | WaitCause::Imbalance);
+            let floor = floor(view, &quiet, 1.0);
+            if alone && gain(view, quiet.saved_ns.0, floor) < 1.0 + MIN_GAIN {
+                return None;
+            }
             Some(finding(view, &seen_view, quiet, &seen.swap_remove(same)))
         })
         .filter(|finding| finding.predicted_speedup.value >= 1.0 + MIN_GAIN)
@@ -90,52 +96,59 @@ fn found(view: &View<'_>) -> Vec<Found> {
         let alone = matches!(found.cause, WaitCause::SerialSection | WaitCause::Imbalance);
         !alone || in_turns < 0.5 * found.waits_ns
     }));
-    all.retain(|found| {
-        found.waits_ns / wall >= MIN_SHARE && gain(view, found, found.saved_ns.0) >= 1.0 + MIN_GAIN
-    });
+    all.retain(|found| found.waits_ns / wall >= MIN_SHARE);
     all
 }
 
 /// How early the last thread could end if none waited, by when it began and how long it was at work, ns.
-fn longest_work(view: &View<'_>) -> f64 {
+fn longest_work(view: &View<'_>, share: f64) -> f64 {
     let began = view.recording.began;
     let threads = view.recording.threads.iter();
     threads
-        .map(|thread| (thread.began.saturating_sub(began) + thread.running) as f64)
+        .map(|thread| thread.began.saturating_sub(began) as f64 + thread.running as f64 * share)
         .fold(0.0, f64::max)
 }
 
-/// The wall time that the work of all threads takes if none waits for this cause, ns.
-fn floor(view: &View<'_>, found: &Found) -> f64 {
-    let on_all_cpus = view.running() / f64::from(view.recording.cpus.max(1));
+/// The wall time that the work of all threads takes if none waits for this cause, ns; `share` of their work remains.
+fn floor(view: &View<'_>, found: &Found, share: f64) -> f64 {
+    let on_all_cpus = view.running() * share / f64::from(view.recording.cpus.max(1));
     match found.cause {
         // Work outside of a lock is still that thread's.
         WaitCause::LockContention | WaitCause::LockHeldOverIo => {
-            on_all_cpus.max(longest_work(view))
+            on_all_cpus.max(longest_work(view, share))
         }
         _ if found.work_remains => on_all_cpus,
         _ => 0.0,
     }
 }
 
-/// The wall time ÷ what it is when so much of it is saved.
-fn gain(view: &View<'_>, found: &Found, saved: f64) -> f64 {
+/// The wall time ÷ what it is when so much of it is saved, but no less than the `floor`.
+fn gain(view: &View<'_>, saved: f64, floor: f64) -> f64 {
     let wall = view.own_wall();
-    let least = floor(view, found).max(wall * 0.01);
-    wall / (wall - saved).max(least).min(wall)
+    wall / (wall - saved).max(floor).max(wall * 0.01).min(wall)
 }
 
 /// The finding of what was found `quiet`, without other programs, and `seen` with them.
 fn finding(view: &View<'_>, seen_view: &View<'_>, quiet: Found, seen: &Found) -> WaitFinding {
     let bounds = [(view, &quiet), (seen_view, seen)].map(|(view, found)| {
         let (_, low, high) = found.saved_ns;
-        (gain(view, found, low), gain(view, found, high))
+        let wall = view.own_wall();
+        let sampled = |saved: f64| share_of_snapshots(view, saved / wall);
+        (
+            gain(view, sampled(low).low * wall, floor(view, found, 1.0)),
+            // What the kernel does for waits may go with them.
+            gain(
+                view,
+                sampled(high).high * wall,
+                floor(view, found, 1.0 - view.kernel_share()),
+            ),
+        )
     });
     WaitFinding {
         cause: quiet.cause,
         wall_share: share_of_snapshots(view, seen.waits_ns / seen_view.own_wall()),
         predicted_speedup: Estimate {
-            value: gain(seen_view, seen, seen.saved_ns.0),
+            value: gain(seen_view, seen.saved_ns.0, floor(seen_view, seen, 1.0)),
             low: bounds[0].0.min(bounds[1].0),
             high: bounds[0].1.max(bounds[1].1),
         },

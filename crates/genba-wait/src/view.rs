@@ -68,7 +68,9 @@ pub struct View<'a> {
     pub runs: HashMap<String, HashMap<u32, u64>>,
     /// Samples on a CPU in reads, and those in writes.
     pub io: [IoSamples; 2],
-    /// Samples on a CPU in the kernel.
+    /// Samples on a CPU, and of them in the kernel.
+    pub samples: u64,
+    /// Those in the kernel.
     pub kernel_samples: u64,
     /// Share of the time runnable without a CPU that is taken out of the chains: other programs'.
     taken_out: f64,
@@ -104,6 +106,7 @@ impl<'a> View<'a> {
             chain_kernel_places: HashMap::new(),
             runs: HashMap::new(),
             io: Default::default(),
+            samples: 0,
             kernel_samples: 0,
             taken_out: 0.0,
             entries: HashMap::new(),
@@ -131,6 +134,7 @@ impl<'a> View<'a> {
             let place = place_of(stack);
             let kernel = stack.first().is_some_and(|frame| frame.kernel);
             let weight = snapshot.weight;
+            view.samples += weight;
             view.kernel_samples += u64::from(kernel) * weight;
             if let Some(direction) = reads_or_writes(stack) {
                 let io = &mut view.io[direction];
@@ -242,6 +246,10 @@ impl<'a> View<'a> {
             let wanted = samples.get(&index)?.iter();
             let wanted = wanted.filter(|(place, _)| is_wanted(place));
             let wanted: u64 = wanted.map(|(_, samples)| samples).sum();
+            // A thread that is sampled on a CPU may be seen waiting a moment later.
+            if self.end(chain).reason != WaitReason::Running {
+                return None;
+            }
             let last = self.thread(*chain.states.last()?);
             let on_cpu = chain.ns * (1.0 - self.share_without_cpu(last));
             Some(on_cpu * wanted as f64 / all.max(1) as f64)
@@ -321,6 +329,11 @@ impl<'a> View<'a> {
             true => self.recording.runnable_ns / self.wall(),
             false => 0.0,
         }
+    }
+
+    /// Share of the time on a CPU that is the kernel's; 0 where that is not sampled.
+    pub fn kernel_share(&self) -> f64 {
+        self.kernel_samples as f64 / self.samples.max(1) as f64
     }
 
     /// Time of all threads on a CPU, ns.

@@ -1,6 +1,7 @@
 //! Waits for the disk, for the other end of a pipe or socket, for a signal of another thread, for a
 //! time.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
@@ -8,7 +9,7 @@ use genba_profile::wait_sampler::{Chain, WatchedProcess};
 
 use super::Found;
 use crate::grouped_waits::waits_of_states;
-use crate::view::{Places, View, most};
+use crate::view::{IoSamples, Places, View, most};
 
 /// Waits from which on something is done again and again.
 const MANY: f64 = 10.0;
@@ -277,6 +278,13 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             .filter(|group| is_turn(group))
             .map(|group| group.waits)
             .sum();
+        let mut turns_of_threads = BTreeMap::new();
+        for group in groups.values().filter(|group| is_turn(group)) {
+            for (thread, waits) in &group.threads {
+                *turns_of_threads.entry(*thread).or_default() += waits;
+            }
+        }
+        let queued = view.queued_after(&turns_of_threads);
         let first = groups
             .into_iter()
             .filter(|(_, group)| {
@@ -313,7 +321,8 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             cause,
             waits_ns: in_turns,
             work_remains: false,
-            saved_ns: (saved * 0.9, saved * 0.4, most_saved),
+            // Turns at a barrier queue for CPUs as well, whoever is awaited.
+            saved_ns: (saved * 0.9, saved * 0.4, most_saved + queued),
             holder: group.holder(),
             object: group.object(),
             figures: WaitFigures {
@@ -379,7 +388,20 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
             std::cmp::Reverse(process.pid),
         )
     })?;
-    let reads = process.reads > process.writes;
+    let waits = groups(view, counts, &[WaitReason::File], false)
+        .into_iter()
+        .filter(|(_, group)| group.waits >= MANY_CALLS)
+        .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical));
+    // What is waited for, else what is done more often.
+    let at_waits = |io: &IoSamples| {
+        let (place, _) = waits.as_ref()?;
+        io.places.get(place).copied()
+    };
+    let [read, written] = [&view.io[0], &view.io[1]].map(at_waits);
+    let reads = match read.cmp(&written) {
+        Ordering::Equal => process.reads > process.writes,
+        order => order == Ordering::Greater,
+    };
     let (calls, bytes) = if reads {
         (process.reads as f64, process.read_bytes as f64)
     } else {
@@ -389,18 +411,20 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     if calls < MANY_CALLS || size >= LARGE_BYTES || goes_through_files(process) {
         return None;
     }
-    let waits = groups(view, counts, &[WaitReason::File], false)
-        .into_iter()
-        .filter(|(_, group)| group.waits >= MANY_CALLS)
-        .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical));
     let waited = waits.as_ref().map_or(0.0, |(_, group)| {
         group.critical + view.queued_after(&group.threads)
     });
     // Entering and leaving the kernel goes, copying stays. Where most calls wait for a device, so does what
     // is done to ask it each time.
-    let io = &view.io[usize::from(!reads)];
-    let samples: u64 = io.places.values().sum();
-    let not_copied = 1.0 - io.copies as f64 / samples.max(1) as f64;
+    // Who passes data on makes as many calls of either kind.
+    let io = match waits {
+        Some(_) => &view.io[usize::from(!reads)..=usize::from(!reads)],
+        None => &view.io[..],
+    };
+    let places = io.iter().flat_map(|io| &io.places);
+    let samples: u64 = places.clone().map(|(_, samples)| samples).sum();
+    let copies: u64 = io.iter().map(|io| io.copies).sum();
+    let not_copied = 1.0 - copies as f64 / samples.max(1) as f64;
     let each_waits = waits
         .as_ref()
         .is_some_and(|(_, group)| group.waits >= 0.5 * calls);
@@ -409,14 +433,18 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
         false => not_copied.min(1.0 / (1.0 + size * COPY_NS / CALL_NS.0)),
     };
     let on_cpu = if view.kernel_samples > 0 && samples > 0 {
-        let ns = view.on_path(&io.chain_places, |_| true);
+        let times = io.iter().map(|io| view.on_path(&io.chain_places, |_| true));
+        let ns: f64 = times.sum();
         (ns * overhead, ns * overhead * 0.6, ns)
     } else {
         (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)
     };
     let waiter = match &waits {
         Some((place, _)) => place.clone(),
-        None => most(&io.places)?.0.clone(),
+        None => places
+            .max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)))?
+            .0
+            .clone(),
     };
     Some(Found {
         cause: WaitCause::SmallIo,

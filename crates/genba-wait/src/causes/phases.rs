@@ -328,7 +328,13 @@ fn oversubscription(view: &View<'_>) -> Option<Found> {
         .iter()
         .map(|thread| thread.slices as f64)
         .sum();
-    let saved = |ns: f64| switches * ns / cpus;
+    // Switching is the kernel's work.
+    let switching = match view.kernel_samples {
+        0 => 0.5,
+        _ => view.kernel_share(),
+    };
+    let at_most = view.running() * switching / cpus;
+    let saved = |ns: f64| (switches * ns / cpus).min(at_most);
     let mut places = Places::new();
     for found in view.chain_places.values() {
         for (place, samples) in found {

@@ -161,6 +161,26 @@ fn writes_that_reach_the_disk_each_time() {
     assert_eq!(causes(&one_thread(WaitReason::Fsync, 1)), []);
 }
 
+/// After each wait the thread queues for a CPU: that goes with the waits.
+#[test]
+fn run_queue_after_waits_is_saved_with_them() {
+    let gain = |slices: u64| {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let works = made.runs(0, 300.0);
+        let syncs = made.waits(0, WaitReason::Fsync, &["step"], (300.0, 300));
+        made.recording.threads[0].runnable = 400_000_000;
+        made.recording.threads[0].slices = slices;
+        made.chain(&[syncs], 300.0, 300.0, 0.0);
+        made.chain(&[works], 700.0, 0.0, 700.0);
+        made.view(findings)[0].predicted_speedup
+    };
+    let (each, few) = (gain(300), gain(3000));
+    assert!((2.8..3.4).contains(&each.value), "{each:?}");
+    // Most times it lost the CPU without waiting.
+    assert!((1.3..1.7).contains(&few.value), "{few:?}");
+    assert!(each.low < few.value && each.high > 3.3, "{each:?}");
+}
+
 #[test]
 fn faults_that_read() {
     let many = one_thread(WaitReason::PageFault, 300);
