@@ -104,8 +104,7 @@ impl SourceFile {
         let around =
             |node: &Node<'_>| node.start_position().row <= row && row <= node.end_position().row;
         (descendants(self.root()).into_iter())
-            .filter(|node| node.kind() == "function_definition" && around(node))
-            .last()
+            .rfind(|node| node.kind() == "function_definition" && around(node))
     }
 
     /// Spaces before the first token of the line in which a node begins.

@@ -77,7 +77,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         &file.source()[parameters.end_byte()..body.start_byte()],
         &["override", "final"],
     );
-    let returns = !(result.split_whitespace().any(|word| word == "void") && !result.contains('*'));
+    let returns = !result.split_whitespace().any(|word| word == "void") || result.contains('*');
     let indent = file.indent(function);
     let attribute = match file.dialect {
         Dialect::C => "__attribute__((noinline, cold)) ",

@@ -58,7 +58,7 @@ pub fn history_html(all: &HistoryReport) -> String {
     for host in &all.hosts {
         document::host_table(&mut out, host, &[("id", &host.id)]);
     }
-    let _ = write!(out, "</main><script>{SCRIPT}</script></body></html>\n");
+    let _ = writeln!(out, "</main><script>{SCRIPT}</script></body></html>");
     out
 }
 
