@@ -178,6 +178,7 @@ pub fn try_proposals(
     let try_options = TryOptions {
         auto: false,
         budget: options.budget,
+        builds_count: false,
         layouts: options.layouts,
         causes: Some(Vec::new()),
         cpus: Vec::new(),

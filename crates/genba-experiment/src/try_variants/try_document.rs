@@ -109,6 +109,7 @@ mod tests {
         let options = TryOptions {
             auto: true,
             budget: 120.0,
+            builds_count: true,
             layouts: 0,
             causes: None,
             cpus: Vec::new(),

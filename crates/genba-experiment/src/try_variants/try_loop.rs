@@ -20,6 +20,8 @@ pub struct TryOptions {
     pub auto: bool,
     /// Time limit, seconds.
     pub budget: f64,
+    /// Whether builds and the first run use the budget, too.
+    pub builds_count: bool,
     /// Number of builds that show the layout effect, if anything is built.
     pub layouts: usize,
     /// Causes found by `explain`, the largest gain first; `None` to run it.
@@ -79,11 +81,15 @@ pub fn run(
         .iter()
         .filter(|one| one.change.kind != ChangeKind::Layout)
         .count();
+    let uncounted = match options.builds_count {
+        true => 0.0,
+        false => comparer.elapsed(),
+    };
     let rules = RaceRules {
         until: if options.auto {
             options.budget * RACE_BUDGET_SHARE
         } else {
-            options.budget
+            options.budget + uncounted
         },
         drop_early: options.auto,
         family,

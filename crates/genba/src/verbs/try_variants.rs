@@ -122,6 +122,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let options = TryOptions {
         auto,
         budget: args.budget(auto, changes.len()),
+        builds_count: true,
         layouts: args.layouts,
         causes: known,
         cpus,
