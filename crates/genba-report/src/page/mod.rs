@@ -7,6 +7,7 @@
 
 mod ablation;
 mod annotation;
+mod axis_ticks;
 mod bisection;
 mod campaign;
 mod comparison;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep};
 use genba_units::format;
 
+use super::axis_ticks::ticks;
 use super::document;
 use crate::escape_html::{escape, escape_fit};
 use crate::wording::{metrics, sweep as wording, verdicts};
@@ -200,8 +201,7 @@ fn picture(out: &mut String, sweep: &Sweep) {
 }
 
 fn grid(out: &mut String, sweep: &Sweep, axes: &Axes, points: &[(f64, Estimate)]) {
-    for step in 0..=4 {
-        let value = axes.value(f64::from(step) / 4.0);
+    for value in ticks(axes.value(0.0), axes.value(1.0), axes.logarithmic) {
         let y = axes.y(value);
         let around = Estimate {
             value,
@@ -217,6 +217,16 @@ fn grid(out: &mut String, sweep: &Sweep, axes: &Axes, points: &[(f64, Estimate)]
             escape_fit(&metrics::amount(&around, &sweep.unit), 20)
         );
     }
+    let _ = write!(
+        out,
+        "<text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\
+         <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+        BOTTOM + 31.0,
+        escape_fit(&sweep.parameters[0].name, 40),
+        LEFT + 6.0,
+        TOP + 8.0,
+        escape_fit(&wording::unit(sweep), 60),
+    );
     let mut used = f64::NEG_INFINITY;
     for (x, _) in points {
         let (at, label) = (axes.x(*x), wording::value(sweep, *x));
