@@ -31,8 +31,8 @@ pub(super) fn ticks(low: f64, high: f64, logarithmic: bool) -> Vec<f64> {
     }
     let least = (high - low) / MAX_TICKS as f64;
     let power = 10_f64.powf(least.log10().floor());
-    let steps = STEPS.iter().map(|step| step * power).chain([10.0 * power]);
-    let Some(step) = steps.into_iter().find(|&step| step >= least) else {
+    let mut steps = STEPS.iter().map(|step| step * power).chain([10.0 * power]);
+    let Some(step) = steps.find(|&step| step >= least) else {
         return Vec::new();
     };
     let first = (low / step).ceil();
