@@ -90,10 +90,10 @@ pub fn run_campaign(
 }
 
 /// Keys of the builds that these blocks need.
-fn builds_of<'b>(
+fn builds_of(
     resolved: &ResolvedPlan,
     matrix: &Matrix,
-    blocks: &mut dyn Iterator<Item = &'b crate::Block>,
+    blocks: &mut dyn Iterator<Item = &crate::Block>,
 ) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     let mut keys = BTreeSet::new();
@@ -216,14 +216,14 @@ pub fn run_task<R: Runner>(
     )
 }
 
+/// Builds and blocks that are stored, by key.
+pub type Stored = (BTreeMap<String, BuildResult>, BTreeMap<String, BlockResult>);
+
 /// Everything of a plan that is stored.
 ///
 /// # Errors
 /// A stored file is damaged.
-pub fn stored(
-    directory: &CampaignDirectory,
-    matrix: &Matrix,
-) -> Result<(BTreeMap<String, BuildResult>, BTreeMap<String, BlockResult>), CampaignError> {
+pub fn stored(directory: &CampaignDirectory, matrix: &Matrix) -> Result<Stored, CampaignError> {
     let mut builds = BTreeMap::new();
     for task in &matrix.builds {
         if let Some(build) = directory.build(&task.key)? {

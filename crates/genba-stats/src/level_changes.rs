@@ -400,7 +400,7 @@ fn refine(series: &Prepared, places: &mut Vec<usize>, threshold: f64) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+    use rand::{SeedableRng as _, rngs::StdRng};
 
     const ERROR: f64 = 0.004;
 
