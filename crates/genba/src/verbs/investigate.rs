@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "30s", value_parser = parse_duration)]
     budget: Duration,
 
-    /// Time for everything; longer runs are measured and sampled in part [default: 5 times --budget].
+    /// Time for everything; longer runs are measured and sampled in part [default: 5 times --budget, at least 30s].
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     limit: Option<Duration>,
 
@@ -98,6 +98,9 @@ pub struct Args {
 /// takes about as much.
 const LIMIT_OF_BUDGETS: u32 = 5;
 
+/// The least default of `--limit`: a command of a moment goes through all kinds of runs however small the budget.
+const MIN_DEFAULT_LIMIT: Duration = Duration::from_secs(30);
+
 /// Runs `genba investigate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     args.json.check_output(args.run.output.as_deref())?;
@@ -118,7 +121,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         stacks: true,
         script: !args.no_script,
         answer_within: None,
-        limit: Some(args.limit.unwrap_or(args.budget * LIMIT_OF_BUDGETS)),
+        limit: Some(
+            args.limit
+                .unwrap_or((args.budget * LIMIT_OF_BUDGETS).max(MIN_DEFAULT_LIMIT)),
+        ),
         annotations: genba_investigate::MAX_ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
