@@ -42,7 +42,7 @@ pub fn pairs(windows: &[DuetWindow]) -> Pairs {
     let mut waiting: BTreeMap<u64, DuetWindow> = BTreeMap::new();
     let mut found = Pairs::default();
     for window in windows {
-        if window.number % 2 == 0 {
+        if window.number.is_multiple_of(2) {
             waiting.insert(window.thread, *window);
             continue;
         }
