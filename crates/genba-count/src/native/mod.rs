@@ -35,7 +35,7 @@ use inject::EngineOptions;
 use process_follower::{Followed, Process};
 
 pub use duet_run::{CodeEdit, DuetRequest, DuetRun, SavedRegister, run_duet};
-pub use duet_windows::{DuetFile, DuetWindow};
+pub use duet_windows::DuetWindow;
 pub use genba_engine::duet_layout::slot_offset;
 
 /// Name of the engine.
