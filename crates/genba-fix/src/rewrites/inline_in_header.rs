@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
-use crate::source_file::{SourceFile, descendants, is_loop};
+use crate::source_file::{SourceFile, descendants, is_loop, words};
 
 /// Most bytes of a function that is moved.
 const MAX_BYTES: usize = 600;
@@ -27,8 +27,10 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         .filter_map(|definition| movable(subject, definition))
         .collect();
     let wanted = own_name(subject.file, subject.function)
-        .filter(|name| all.iter().any(|one| one.name == *name))
-        .ok_or("its function is not a small one without a loop or static variables that one header declares")?;
+        .filter(|name| all.iter().any(|one| one.name == *name));
+    let Some(wanted) = wanted else {
+        return local(subject).map(|rewrite| vec![rewrite]);
+    };
     let one: Vec<&Movable<'_>> = all.iter().filter(|one| one.name == wanted).collect();
     // Its neighbours are called as it is: all that are declared in the same header.
     let alike: Vec<&Movable<'_>> = all
@@ -41,6 +43,46 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     }
     found.push(moved(subject, &one));
     Ok(found)
+}
+
+/// A function of one file made local to it: calls then need no table of a shared library, and it can be inlined.
+fn local(subject: &Subject<'_>) -> Result<Rewrite, String> {
+    let none = "its function is not a small one without a loop or static variables that one header declares";
+    let file = subject.file;
+    // The function itself, or one that it calls.
+    let mut names: Vec<String> = own_name(file, subject.function).into_iter().collect();
+    names.extend(file.calls(subject.function));
+    for name in names {
+        let elsewhere = (subject.sources.files.iter().enumerate()).any(|(index, other)| {
+            index != subject.place.file && words(other.source()).any(|word| word == name)
+        });
+        if name == "main" || elsewhere || file.dialect != Dialect::C {
+            continue;
+        }
+        let own: Vec<Node<'_>> = descendants(file.root())
+            .into_iter()
+            .filter(|node| matches!(node.kind(), "function_definition" | "declaration"))
+            .filter(|node| own_name(file, *node).as_deref() == Some(name.as_str()))
+            .collect();
+        let defined = own.iter().any(|node| node.kind() == "function_definition");
+        let plain = |node: &Node<'_>| {
+            node.parent()
+                .is_some_and(|one| one.kind() == "translation_unit")
+                && !words(file.text(*node))
+                    .take(4)
+                    .any(|word| matches!(word, "static" | "extern" | "inline" | "__attribute__"))
+        };
+        if defined && own.iter().all(plain) {
+            let edits = own
+                .iter()
+                .map(|node| Edit::insert(node.start_byte(), "static "));
+            return Ok(Rewrite {
+                assumes: vec![format!("nobody outside of {} calls {name}", file.path)],
+                ..subject.rewrite(format!("make {name} local to its file"), edits.collect())
+            });
+        }
+    }
+    Err(none.to_owned())
 }
 
 fn definitions(file: &SourceFile) -> Vec<Node<'_>> {
@@ -291,11 +333,24 @@ mod tests {
 
     #[test]
     fn functions_with_state_loops_or_without_a_header_are_refused() {
-        refused(CAUSE, "a.c", "int f(int c) {\n    return c + 1;\n}\n", 2);
+        refused(
+            CAUSE,
+            "a.c",
+            "static int f(int c) {\n    return c + 1;\n}\n",
+            2,
+        );
         for body in ["static int n; return n++;", "while (c) c--; return c;"] {
             let source = format!("int f(int c) {{\n    {body}\n}}\n");
             let files = [("a.c", source.as_str()), ("a.h", "int f(int c);\n")];
             assert!(crate::test_support::try_rewritten(CAUSE, &files, 2).is_err());
         }
+    }
+
+    #[test]
+    fn function_that_no_other_file_names_becomes_local() {
+        let source = "int step(int c);\nint f(int n) {\n    return step(n);\n}\nint step(int c) {\n    return c + 1;\n}\n";
+        let after = all_rewritten(CAUSE, &[("a.c", source), ("b.c", "int f(int n);\n")], 3);
+        assert!(after[0][0].starts_with("static int step(int c);\nint f"));
+        assert!(after[0][0].contains("\nstatic int step(int c) {"));
     }
 }
