@@ -4,6 +4,7 @@
 //! assumes nevertheless (that two pointers do not overlap) it says.
 
 mod cold_copy;
+mod grouped_fields;
 mod hoisted_call;
 mod inline_in_header;
 mod known_target;
@@ -124,6 +125,7 @@ fn kinds(cause: &str) -> &'static [Kind] {
         Cause::KnownOperand => &[usual_one::rewrites],
         Cause::NeedlessAtomic => &[plain_counts::rewrites],
         Cause::MissedVectorisation => &[local_pointers::rewrites],
+        Cause::FieldOrder => &[grouped_fields::rewrites],
         Cause::TlsLookup => &[thread_local_model::rewrites],
         Cause::TinyCalleeNotInlined => &[inline_in_header::rewrites],
         Cause::UnpredictableBranch => &[selected_store::rewrites],
