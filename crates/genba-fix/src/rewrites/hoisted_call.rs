@@ -257,7 +257,7 @@ fn text_stays(
         if base == name {
             let value = store.child_by_field_name("right");
             let plain = file.operator(store) == "=";
-            if !plain || !value.is_some_and(|value| is_not_zero(file, value)) {
+            if !plain || !value.is_some_and(|value| is_not_zero(file, value, outer, target)) {
                 return Err(format!("the loop stores into {name} what may be its end"));
             }
         } else if target.kind() != "identifier" {
@@ -279,17 +279,17 @@ fn base_name<'a>(file: &'a SourceFile, mut node: Node<'_>) -> &'a str {
 }
 
 /// Whether a value stored into a string that has not ended cannot be its end.
-fn is_not_zero(file: &SourceFile, value: Node<'_>) -> bool {
+fn is_not_zero(file: &SourceFile, value: Node<'_>, outer: Node<'_>, target: Node<'_>) -> bool {
     let value = bare(value);
     match value.kind() {
         "char_literal" => !matches!(file.text(value), "'\\0'" | "'\\x00'" | "'\\000'" | "'\\x0'"),
         "cast_expression" => value
             .child_by_field_name("value")
-            .is_some_and(|inner| is_not_zero(file, inner)),
+            .is_some_and(|inner| is_not_zero(file, inner, outer, target)),
         "conditional_expression" => ["consequence", "alternative"].iter().all(|arm| {
             value
                 .child_by_field_name(arm)
-                .is_some_and(|inner| is_not_zero(file, inner))
+                .is_some_and(|inner| is_not_zero(file, inner, outer, target))
         }),
         "call_expression" => {
             let name = value
@@ -297,8 +297,34 @@ fn is_not_zero(file: &SourceFile, value: Node<'_>) -> bool {
                 .map(|one| file.squashed(one));
             name.is_some_and(|name| matches!(plain_name(&name), "tolower" | "toupper"))
         }
+        "identifier" => holds(file, file.text(value), outer, target),
         _ => false,
     }
+}
+
+/// Whether a variable of the loop only has the character that is stored over: it was before the end.
+fn holds(file: &SourceFile, name: &str, outer: Node<'_>, target: Node<'_>) -> bool {
+    let place = file.squashed(target);
+    let mut loaded = false;
+    for node in descendants(outer) {
+        let named = |field| {
+            node.child_by_field_name(field)
+                .is_some_and(|one| file.text(one) == name)
+        };
+        match node.kind() {
+            "init_declarator" if named("declarator") => {
+                let mut value = node.child_by_field_name("value").map(bare);
+                while let Some(cast) = value.filter(|one| one.kind() == "cast_expression") {
+                    value = cast.child_by_field_name("value").map(bare);
+                }
+                loaded = value.is_some_and(|value| file.squashed(value) == place);
+            }
+            "assignment_expression" if named("left") => return false,
+            "update_expression" | "pointer_expression" if named("argument") => return false,
+            _ => {}
+        }
+    }
+    loaded
 }
 
 fn hoist(subject: &Subject<'_>, outer: Node<'_>, calls: &[&Hoisted<'_>]) -> Rewrite {
@@ -387,6 +413,24 @@ mod tests {
             );
             refused(CAUSE, "a.c", &text, 2);
         }
+    }
+
+    #[test]
+    fn character_that_was_read_there_does_not_end_the_string() {
+        let text = "void f(char *text) {\n    for (int i = 0; i < strlen(text); i++) {\n        char c = text[i];\n        text[i] = c == ' ' ? '-' : (char)c;\n    }\n}\n";
+        rewritten(CAUSE, "a.c", text, 2);
+        refused(
+            CAUSE,
+            "a.c",
+            &text.replace("char c = text[i];", "char c = text[i + 1];"),
+            2,
+        );
+        refused(
+            CAUSE,
+            "a.c",
+            &text.replace("text[i];\n", "text[i];\n        c = next();\n"),
+            2,
+        );
     }
 
     #[test]

@@ -34,7 +34,13 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
 /// `atomic_fetch_add(&x, n);` as a load and a store, which need no bus lock.
 fn counters(subject: &Subject<'_>) -> Result<Rewrite, String> {
     for file in &subject.sources.files {
-        if let Some(word) = words(file.source()).find(|word| CONCURRENT.contains(word)) {
+        // Names, not what comments say.
+        let word = (descendants(file.root()).into_iter())
+            .filter(|node| node.kind().ends_with("identifier"))
+            .map(|node| file.text(node))
+            .find(|word| CONCURRENT.contains(word))
+            .or_else(|| file.source().contains("#pragma omp").then_some("omp"));
+        if let Some(word) = word {
             return Err(format!(
                 "{} mentions {word}: other threads may exist",
                 file.path
