@@ -62,10 +62,13 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
         .into_iter()
         .filter_map(|quiet| {
             let same = seen.iter().position(|other| other.is_same(&quiet))?;
-            // Who works alone while another program has the CPUs is not waited for in vain.
-            let alone = matches!(quiet.cause, WaitCause::SerialSection | WaitCause::Imbalance);
+            // A queue for the CPUs makes many waits longer; under a lock it is the lock's, whoever fills it.
+            let lock = matches!(
+                quiet.cause,
+                WaitCause::LockContention | WaitCause::LockHeldOverIo
+            );
             let floor = floor(view, &quiet, 1.0);
-            if alone && gain(view, quiet.saved_ns.0, floor) < 1.0 + MIN_GAIN {
+            if !lock && gain(view, quiet.saved_ns.0, floor) < 1.0 + MIN_GAIN {
                 return None;
             }
             Some(finding(view, &seen_view, quiet, &seen.swap_remove(same)))
@@ -144,11 +147,18 @@ fn finding(view: &View<'_>, seen_view: &View<'_>, quiet: Found, seen: &Found) ->
             ),
         )
     });
+    let values = [(view, &quiet), (seen_view, seen)]
+        .map(|(view, found)| gain(view, found.saved_ns.0, floor(view, found, 1.0)));
+    let value = match quiet.cause {
+        // Whose turn it is waits longer for a CPU that other programs have: not the turns' fault.
+        WaitCause::WakeUpChain | WaitCause::RoundTripInLoop => values[0].min(values[1]),
+        _ => values[1],
+    };
     WaitFinding {
         cause: quiet.cause,
         wall_share: share_of_snapshots(view, seen.waits_ns / seen_view.own_wall()),
         predicted_speedup: Estimate {
-            value: gain(seen_view, seen.saved_ns.0, floor(seen_view, seen, 1.0)),
+            value,
             low: bounds[0].0.min(bounds[1].0),
             high: bounds[0].1.max(bounds[1].1),
         },
