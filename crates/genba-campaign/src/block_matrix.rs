@@ -15,6 +15,8 @@ use crate::content_key::content_key;
 
 /// Variants of a plan at most: revisions × builds × options.
 pub const MAX_CELLS: usize = 2_000;
+/// Kinds of hosts of a plan at most.
+pub const MAX_HOSTS: usize = 100;
 /// Blocks of a plan at most.
 pub const MAX_BLOCKS: usize = 100_000;
 

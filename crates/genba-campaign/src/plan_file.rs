@@ -9,7 +9,7 @@ use genba_units::{parse_duration, parse_share};
 use toml::Spanned;
 
 use crate::CampaignError;
-use crate::block_matrix::{MAX_BLOCKS, MAX_CELLS, cells_of};
+use crate::block_matrix::{MAX_BLOCKS, MAX_CELLS, MAX_HOSTS, cells_of};
 use crate::campaign_plan::{
     BuildRecipe, CampaignPlan, HostPlan, MeasurePlan, MetricDefinition, OptionPlan, RevisionPlan,
 };
@@ -211,14 +211,10 @@ impl Reader<'_> {
 
     /// Sizes, and whether every placeholder of the templates is known.
     fn check(&self, plan: &CampaignPlan, document: &Document) -> Result<(), CampaignError> {
-        let cells = [
-            &plan.revisions.len(),
-            &plan.builds.len(),
-            &plan.options.len(),
-        ];
-        let cells = cells
+        let counts = [plan.revisions.len(), plan.builds.len(), plan.options.len()];
+        let cells = counts
             .iter()
-            .fold(1_usize, |all, one| all.saturating_mul(**one));
+            .fold(1_usize, |all, one| all.saturating_mul(*one));
         let groups = cells / axis_length(plan);
         let blocks = (plan.repeats as usize)
             .saturating_mul(plan.hosts.len())
@@ -226,6 +222,12 @@ impl Reader<'_> {
         if cells > MAX_CELLS {
             return Err(self.whole(format!(
                 "revisions × builds × options come to {cells} variants, {MAX_CELLS} at most"
+            )));
+        }
+        if plan.hosts.len() > MAX_HOSTS {
+            return Err(self.whole(format!(
+                "{} kinds of hosts, {MAX_HOSTS} at most",
+                plan.hosts.len()
             )));
         }
         if blocks > MAX_BLOCKS {
