@@ -179,12 +179,12 @@ pub(crate) fn file_line(file: Option<&str>, line: Option<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_fixtures;
+    use crate::test_fixtures::profile as profile_fixture;
     use genba_model::Estimate;
 
     #[test]
     fn generated_code_without_names_gets_a_hint_for_its_runtime() {
-        let mut profile = test_fixtures::profile();
+        let mut profile = profile_fixture();
         let mut row = profile.modules[0].clone();
         row.module = "/usr/bin/node".to_owned();
         profile.modules = vec![row.clone()];
