@@ -62,6 +62,7 @@ impl SlurmScheduler {
             let found = Command::new(program)
                 .arg("--version")
                 .stdout(Stdio::null())
+                .stderr(Stdio::null())
                 .status();
             if found.is_err() {
                 return Err(Error::NoSlurm { program });
