@@ -46,4 +46,3 @@ pub(crate) mod tls_lookup;
 mod unasked_results;
 pub(crate) mod unoptimised_build;
 pub(crate) mod unpredictable_branch;
-pub(crate) mod unpredictable_choice;

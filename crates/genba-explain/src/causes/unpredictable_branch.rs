@@ -5,8 +5,7 @@
 //! behind those branches, on either path, where the processor restarts after a misprediction.
 //! Branches with a predictable pattern cost nothing and are not reported. Or a small loop that shifts
 //! a number right until its lowest bit is set ([`crate::patterns::trailing_zeros`]), or left until its
-//! highest one is ([`crate::patterns::leading_zeros`]). Or, anywhere, a choice between a few instructions
-//! ([`super::unpredictable_choice`]).
+//! highest one is ([`crate::patterns::leading_zeros`]).
 //!
 //! **Confirmation.** Sorted input; a version without the branch.
 //!
@@ -21,7 +20,6 @@ use genba_loop_model::misprediction_penalty;
 use genba_model::{Cause, Confirmation, Estimate, EvidenceSource, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
-use crate::causes::unpredictable_choice::choices;
 use crate::constants::counts::{
     MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP, MIN_CALLS_HABITUAL, MIN_TRIPS_FOR_BRANCHES,
     MIN_TRIPS_FOR_CARRIED_CHAIN, VARYING_OUTCOME,
@@ -52,18 +50,9 @@ use crate::patterns::value_steps::{Step, address_step};
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP);
     let shifts = all.iter().filter_map(shifted_out);
-    let mut found: Vec<Candidate> = (all.iter().filter_map(|one| candidate(input, one)))
+    (all.iter().filter_map(|one| candidate(input, one)))
         .chain(shifts)
-        .collect();
-    let in_loops = found.clone();
-    found.extend(choices(input).into_iter().filter(|choice| {
-        let same = |one: &Candidate| {
-            one.function == choice.function
-                && choice.site.iter().any(|at| one.affected.contains(at))
-        };
-        !in_loops.iter().any(same)
-    }));
-    found
+        .collect()
 }
 
 /// A loop that shifts trailing or leading zeros out: an instruction counts them.

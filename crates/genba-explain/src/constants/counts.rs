@@ -162,9 +162,6 @@ pub(crate) const MAX_INSTRUCTIONS_OF_SMALL_FUNCTION: usize = 32;
 /// Instructions of a loop whose whole time a call in it may change. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_SMALL_LOOP: usize = 60;
 
-/// Instructions of one side of a choice that a select could make: more cost as much as a misprediction. Chosen.
-pub(crate) const MAX_INSTRUCTIONS_OF_CHOICE: usize = 12;
-
 /// Instructions of a loop that may be written without branches. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP: usize = 48;
 

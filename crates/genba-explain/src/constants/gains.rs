@@ -265,10 +265,6 @@ pub(crate) const BRANCHLESS_HIGH: (f64, f64) = (1.5, 0.2);
 /// Lower bound: part of the chain, and of the other excess cycles. Chosen.
 pub(crate) const BRANCHLESS_LOW: f64 = 0.5;
 
-/// Fraction of the cycles of avoidable mispredictions of a choice that a select saves: what follows waits for
-/// it instead; likely, least, most. Chosen.
-pub(crate) const CHOICE_CYCLES_SAVED: [f64; 3] = [0.75, 0.2, 1.1];
-
 /// Part of the mispredictions that a loop hides which show after the change. Chosen.
 pub(crate) const HIDDEN_MISPREDICTIONS: f64 = 0.5;
 

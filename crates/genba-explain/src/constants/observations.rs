@@ -6,10 +6,6 @@ use super::gains::SavedFractions;
 /// Bursts from which on shares are used: intervals over fewer say nothing. Chosen.
 pub(crate) const MIN_BURSTS: u32 = 5;
 
-/// Share of a branch's executions that are mispredicted from which a select is worth a thought. Chosen: it runs
-/// both sides each time.
-pub(crate) const MIN_MISPREDICTED: f64 = 0.06;
-
 /// Executions in bursts for a share to be used. Chosen.
 pub(crate) const MIN_SEEN: u64 = 100;
 

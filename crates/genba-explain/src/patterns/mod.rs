@@ -21,7 +21,6 @@ pub(crate) mod observed_sites;
 pub(crate) mod positions;
 pub(crate) mod reductions;
 pub(crate) mod search_loops;
-pub(crate) mod short_choices;
 pub(crate) mod slow_loads;
 pub(crate) mod trailing_zeros;
 pub(crate) mod unoptimised_code;

@@ -25,7 +25,6 @@ mod rescans_by_calls;
 mod robustness;
 mod runtime;
 mod shifted_bits;
-mod short_choices;
 mod simulated_events;
 pub(crate) mod synthetic;
 mod unasked_results;

@@ -48,21 +48,6 @@ pub enum ObservedFact {
         /// Bursts.
         bursts: u32,
     },
-    /// A branch that a model of a branch predictor misses.
-    MispredictedBranch {
-        /// Its line.
-        line: Option<u32>,
-        /// Executions.
-        executions: u64,
-        /// Share of them that are mispredicted.
-        share: Estimate,
-        /// Cycles that one costs on this host.
-        penalty_cycles: f64,
-        /// Share of all time that this makes.
-        time: f64,
-        /// Bursts.
-        bursts: u32,
-    },
     /// Copies of one loop of the source, inlined at several places, that go over the same data.
     LoopsAgain {
         /// Copies.

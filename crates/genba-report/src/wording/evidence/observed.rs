@@ -49,22 +49,6 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*runs),
             range(share)
         ),
-        ObservedFact::MispredictedBranch {
-            line,
-            executions,
-            share,
-            penalty_cycles,
-            time,
-            bursts,
-        } => format!(
-            "the branch{} is mispredicted in {} of its {} executions (model of a predictor; {bursts} bursts): at {} \
-             cycles each on this host {} of the time",
-            line.map_or(String::new(), |line| format!(" of line {line}")),
-            range(share),
-            count(*executions),
-            cycles(*penalty_cycles),
-            percent(*time)
-        ),
         ObservedFact::LoopsAgain {
             copies,
             runs,

@@ -247,14 +247,6 @@ fn facts_about_what_bursts_recorded() {
             line: Some(41),
             bursts: 30,
         },
-        ObservedFact::MispredictedBranch {
-            line: Some(88),
-            executions: 31_000_000,
-            share,
-            penalty_cycles: 17.0,
-            time: 0.11,
-            bursts: 30,
-        },
         ObservedFact::LoopsAgain {
             copies: 3,
             runs: 2_400_000,
