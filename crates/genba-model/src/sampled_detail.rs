@@ -197,11 +197,17 @@ impl SampledDetail {
 pub struct SampledDetailBuilder {
     /// What has been built.
     pub detail: SampledDetail,
+    /// Index of each thread.
     threads: HashMap<SampledThread, u32>,
+    /// Index of each module.
     modules: HashMap<DetailModule, u32>,
+    /// Index of each source file.
     files: HashMap<String, u32>,
+    /// Index of each function.
     functions: HashMap<SampledFunction, u32>,
+    /// Index of each frame.
     frames: HashMap<SampledFrame, u32>,
+    /// Index of each stack.
     stacks: HashMap<SampledStack, u32>,
 }
 

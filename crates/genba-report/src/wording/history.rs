@@ -33,7 +33,7 @@ pub(crate) fn size(change: &HistoryChange) -> String {
 pub(crate) fn percent_change(ratio: &genba_model::Estimate) -> String {
     let points = |ratio: f64| (ratio - 1.0) * 100.0;
     let half = (points(ratio.high) - points(ratio.low)) / 2.0;
-    let decimals = format::decimals(half, 2).min(3);
+    let decimals = format::decimals(half, 1).min(3);
     format!(
         "{:+.decimals$} % ({:+.decimals$} to {:+.decimals$})",
         points(ratio.value),
