@@ -256,7 +256,7 @@ mod tests {
         let all = fixture::step();
         let page = history_html(&all);
         assert!(
-            page.contains("c9..c10") && page.contains("+2.0 %"),
+            page.contains("c9..c10") && page.contains("+2.00 %"),
             "{page}"
         );
         let text = crate::terminal::history(

@@ -65,8 +65,10 @@ fn plot(out: &mut String, series: &HistorySeries, changes: &[&HistoryChange], sc
             wording::short(&series.anchor)
         ));
     }
-    let below = safe_text::fit(&format!("{below}; {}", wording::visibility(series)), width);
-    out.push_str(&format!("{}\n", screen.paint(DIM, &below)));
+    for line in [below, format!("  {}", wording::visibility(series))] {
+        let line = safe_text::fit(&line, width);
+        out.push_str(&format!("{}\n", screen.paint(DIM, &line)));
+    }
     let index_of = |commit: &str| {
         let commit_of = |one: &genba_model::HistoryMeasurement| match one.commit.is_empty() {
             true => one.started == commit,

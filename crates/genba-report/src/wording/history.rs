@@ -25,7 +25,7 @@ pub(crate) fn name(benchmark: &str, variant: &str, metric: &str) -> String {
     format!("{benchmark}{variant}, {}", metrics::phrase(metric))
 }
 
-/// The size of a change: `+2.1 % (+1.8 to +2.4)`.
+/// The size of a change: `+2.13 % (+1.85 to +2.41)`.
 pub(crate) fn size(change: &HistoryChange) -> String {
     percent_change(&change.change)
 }
@@ -33,7 +33,7 @@ pub(crate) fn size(change: &HistoryChange) -> String {
 pub(crate) fn percent_change(ratio: &genba_model::Estimate) -> String {
     let points = |ratio: f64| (ratio - 1.0) * 100.0;
     let half = (points(ratio.high) - points(ratio.low)) / 2.0;
-    let decimals = format::decimals(half, 1).min(3);
+    let decimals = format::decimals(half, 2).min(3);
     format!(
         "{:+.decimals$} % ({:+.decimals$} to {:+.decimals$})",
         points(ratio.value),
@@ -130,7 +130,7 @@ mod tests {
             low: 1.0185,
             high: 1.0241,
         };
-        assert_eq!(percent_change(&ratio), "+2.1 % (+1.8 to +2.4)");
+        assert_eq!(percent_change(&ratio), "+2.13 % (+1.85 to +2.41)");
     }
 
     #[test]

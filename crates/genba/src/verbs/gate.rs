@@ -68,7 +68,9 @@ pub struct Args {
 /// Runs `genba gate`.
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let mut base = None;
-    if let (Some(build), Some(reference)) = (&args.build, args.compare.against.take()) {
+    if let Some(build) = &args.build
+        && let Some(reference) = args.compare.against.take()
+    {
         let (cancel, timeout) = (interrupt::token()?, args.build_timeout);
         let built = compare::add_base(
             &mut args.compare,
