@@ -39,9 +39,12 @@ fn interval(speedup: &Estimate) -> String {
 }
 
 /// Returns what was measured: `proven in the running program: 1.37× (1.35–1.39) of the site, 1.31× …`.
+/// A change without a gain is named, since another form of the fix may have one.
 pub(crate) fn sentence(proven: &Proven) -> String {
+    let gains = proven.program_speedup.low > 1.0;
     let mut text = match proven.kind {
-        ProofKind::Equivalent => "in the running program: ".to_owned(),
+        ProofKind::Equivalent if gains => "in the running program: ".to_owned(),
+        ProofKind::Equivalent => "no gain in the running program by this change: ".to_owned(),
         ProofKind::UpperBound => "at most, even if it were free: ".to_owned(),
     };
     if let Some(site) = &proven.site_speedup {
@@ -56,6 +59,9 @@ pub(crate) fn sentence(proven: &Proven) -> String {
         Some(true) => text.push_str(", output identical"),
         Some(false) => text.push_str(", output differs"),
         None => text.push_str(", output not compared"),
+    }
+    if !gains {
+        text.push_str(&format!(" ({})", change(proven.change)));
     }
     text
 }
@@ -127,6 +133,26 @@ mod tests {
         assert_eq!(
             sentence(&bound),
             "at most, even if it were free: 1.31× (1.29–1.33) of the program, 214 pairs, output not compared"
+        );
+    }
+
+    #[test]
+    fn a_change_without_a_gain_is_named() {
+        let one = Estimate {
+            value: 0.996,
+            low: 0.99,
+            high: 1.0,
+        };
+        let none = Proven {
+            site_speedup: None,
+            program_speedup: one,
+            ..proven()
+        };
+        assert_eq!(
+            sentence(&none),
+            "no gain in the running program by this change: 1.00× (0.99–1.00) of the program, 214 pairs, \
+             output identical (the second division takes its result from the first, while operands are \
+             the same)"
         );
     }
 
