@@ -103,25 +103,35 @@ pub fn analyse(series: &Series, points: &[Point], branch: &str) -> AnalysedSerie
     }
 }
 
-/// Compares the measurements of two revisions within a series; `None` where one has none. A
-/// revision is a branch or the beginning of a commit's hash.
+/// A revision that a user names: a branch of the store, what git knows it as, or the beginning of a
+/// commit's hash.
+#[derive(Clone, Debug)]
+pub struct NamedRevision {
+    /// As the user wrote it.
+    pub name: String,
+    /// The commit that git has for it, if there is one.
+    pub commit: Option<String>,
+}
+
+/// Compares the measurements of two revisions within a series; `None` where one has none.
 #[must_use]
 pub fn compare_revisions(
     series: &HistorySeries,
-    before: &str,
-    after: &str,
+    before: &NamedRevision,
+    after: &NamedRevision,
 ) -> Option<HistoryComparison> {
-    let of = |revision: &str| -> Vec<&HistoryMeasurement> {
+    let of = |revision: &NamedRevision| -> Vec<&HistoryMeasurement> {
         let branch: Vec<&HistoryMeasurement> = (series.measurements.iter())
-            .filter(|one| one.branch == revision)
+            .filter(|one| one.branch == revision.name)
             .collect();
+        let hash = revision.commit.as_ref().unwrap_or(&revision.name);
         // Of a branch it is the newest commit.
         match branch.last() {
             Some(last) => (branch.iter().copied())
                 .filter(|one| one.commit == last.commit)
                 .collect(),
             None => (series.measurements.iter())
-                .filter(|one| !revision.is_empty() && one.commit.starts_with(revision))
+                .filter(|one| !hash.is_empty() && one.commit.starts_with(hash))
                 .collect(),
         }
     };
@@ -131,8 +141,8 @@ pub fn compare_revisions(
     let half = NORMAL * (a.1 + b.1).sqrt();
     Some(HistoryComparison {
         series: 0,
-        before: before.to_owned(),
-        after: after.to_owned(),
+        before: before.name.clone(),
+        after: after.name.clone(),
         ratio: estimate(difference, half),
         measurements: (first.len() as u32, second.len() as u32),
     })
@@ -350,8 +360,15 @@ mod tests {
             "",
         )
         .series;
-        let two = compare_revisions(&all, "c1", "main").unwrap();
+        let named = |name: &str, commit: Option<&str>| NamedRevision {
+            name: name.to_owned(),
+            commit: commit.map(str::to_owned),
+        };
+        let main = named("main", Some("c0"));
+        let two = compare_revisions(&all, &named("c1", None), &main).unwrap();
         assert!((two.ratio.value - 2.0).abs() < 0.02 && two.measurements == (1, 1));
-        assert_eq!(compare_revisions(&all, "none", "main"), None);
+        let tag = compare_revisions(&all, &named("v1", Some("c1")), &main).unwrap();
+        assert_eq!((tag.before.as_str(), tag.ratio), ("v1", two.ratio));
+        assert_eq!(compare_revisions(&all, &named("none", None), &main), None);
     }
 }

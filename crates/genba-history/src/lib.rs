@@ -31,7 +31,7 @@ mod series;
 mod sqlite_engine;
 mod store;
 
-pub use analysis::{AnalysedSeries, analyse, compare_revisions};
+pub use analysis::{AnalysedSeries, NamedRevision, analyse, compare_revisions};
 pub use comparison_recording::{RecordingContext, recording};
 pub use error::{Error, Result};
 pub use location::Location;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
-use genba_history::{History, Location, PointFilter, SeriesFilter, analyse, compare_revisions};
+use genba_history::{
+    History, Location, NamedRevision, PointFilter, SeriesFilter, analyse, compare_revisions,
+};
 use genba_model::HistoryReport;
 use genba_report::{page, terminal};
 
@@ -41,7 +43,7 @@ enum Action {
     Show(ShowArgs),
     /// Compare two commits or branches in each series.
     Compare {
-        /// The baseline: a branch, or the beginning of a commit's hash.
+        /// The baseline: a branch, tag or other revision of git, or the beginning of a commit's hash.
         before: String,
         /// The other one.
         after: String,
@@ -142,7 +144,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             before,
             after,
             show: args,
-        } => show(&args, Some((&before, &after)), output),
+        } => show(&args, Some([named(before), named(after)]), output),
         Action::Import(args) => import::run(&args, output),
     }
 }
@@ -193,9 +195,16 @@ fn join_words(args: &mut CompareArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(args: &ShowArgs, revisions: Option<(&str, &str)>, output: &Output) -> VerbResult {
+/// A revision with the commit that the repository here has for it.
+fn named(name: String) -> NamedRevision {
+    let here = std::env::current_dir().unwrap_or_default();
+    let commit = genba_build::rev_parse(&here, &name).ok();
+    NamedRevision { name, commit }
+}
+
+fn show(args: &ShowArgs, revisions: Option<[NamedRevision; 2]>, output: &Output) -> VerbResult {
     let location = compare::location(&args.history)?;
-    let report = report(args, &location, revisions)?;
+    let report = report(args, &location, revisions.as_ref())?;
     if let Some(path) = &args.page {
         write(path, &page::history_html(&report))?;
         output.note(&format!("page: {}", path.display()));
@@ -212,7 +221,7 @@ fn show(args: &ShowArgs, revisions: Option<(&str, &str)>, output: &Output) -> Ve
 fn report(
     args: &ShowArgs,
     location: &Location,
-    revisions: Option<(&str, &str)>,
+    revisions: Option<&[NamedRevision; 2]>,
 ) -> Result<HistoryReport, Failure> {
     let mut history = History::open_existing(location)?;
     let mut filter = SeriesFilter {
@@ -249,7 +258,7 @@ fn report(
     for one in &selected {
         let analysed = analyse(one, &history.points(one.id, &points)?, &args.branch);
         let index = report.series.len() as u32;
-        if let Some((before, after)) = revisions {
+        if let Some([before, after]) = revisions {
             let compared = compare_revisions(&analysed.series, before, after);
             let Some(compared) = compared else {
                 continue;
@@ -272,10 +281,12 @@ fn report(
             report.hosts.push(history.host(&one.host)?);
         }
     }
-    if report.series.is_empty() {
-        let (before, after) = revisions.unwrap_or_default();
+    if report.series.is_empty()
+        && let Some([before, after]) = revisions
+    {
         return Err(Failure::usage(format!(
-            "no series has measurements of both {before:?} and {after:?}; name branches or the beginnings of commits"
+            "no series has measurements of both {:?} and {:?}; genba history show lists what there is",
+            before.name, after.name
         )));
     }
     report.points.sort_by_key(|one| !one.worse);
