@@ -108,7 +108,11 @@ fn duet(program: &Path, plan: &Plan, edited: bool, window: Duration, seed: u64) 
     match run_duet(&request, &mut launcher, &cancel) {
         Ok(run) => Some(run),
         Err(error) => {
-            genba_testing::skip("edited programs", "engine", &error.to_string());
+            genba_testing::skip(
+                "edited_programs",
+                genba_testing::COUNT_ENGINE,
+                &error.to_string(),
+            );
             None
         }
     }
