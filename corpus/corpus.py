@@ -18,7 +18,8 @@ import subprocess
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target")) / "corpus"
+CARGO_TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
+TARGET = CARGO_TARGET / "corpus"
 COMPILERS = {".c": "gcc", ".cc": "g++", ".rs": "rustc"}
 DEFAULT_FLAGS = {".c": "-O2 -g", ".cc": "-O2 -g", ".rs": "-C opt-level=2 -g"}
 COMMON = {".c": ["-std=gnu11", "-pthread"], ".cc": ["-std=c++17", "-pthread"],
@@ -35,6 +36,11 @@ def split(name):
     if name in BEFORE_SPLIT:
         return "train"
     return SPLITS[hashlib.sha256(name.encode()).digest()[0] % 2]
+
+
+def genba():
+    """The binary that is asked: $GENBA, else the release build."""
+    return os.environ.get("GENBA") or str(CARGO_TARGET / "release" / "genba")
 
 
 class Skip(Exception):

@@ -76,6 +76,7 @@ static KNOWN: &[Known] = &[
     ),
     known("ref-cycles", HW, b::PERF_COUNT_HW_REF_CPU_CYCLES as u64),
     known("cpu-clock", SW, b::PERF_COUNT_SW_CPU_CLOCK as u64),
+    known("dummy", SW, b::PERF_COUNT_SW_DUMMY as u64),
     known("task-clock", SW, b::PERF_COUNT_SW_TASK_CLOCK as u64),
     known("page-faults", SW, b::PERF_COUNT_SW_PAGE_FAULTS as u64),
     known("faults", SW, b::PERF_COUNT_SW_PAGE_FAULTS as u64),

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use genba_model::{WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{
-    Chain, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, WaitObject, WaitRecording,
-    WatchedProcess, WatchedThread,
+    Chain, CpuSampling, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, WaitObject,
+    WaitRecording, WatchedProcess, WatchedThread,
 };
 
 use crate::object_names::ObjectNames;
@@ -68,7 +68,7 @@ impl SyntheticRecording {
                     ..WatchedProcess::default()
                 }],
                 cpus: 2,
-                cpu_sampled: true,
+                cpu_sampled: Some(CpuSampling::Throughout),
                 calls_readable: true,
                 ..WaitRecording::default()
             },
@@ -148,6 +148,15 @@ impl SyntheticRecording {
 
     /// The thread at the end of a chain is sampled `count` times in a function.
     pub fn sampled(&mut self, chain: u32, names: &[&str], count: u64) {
+        self.sampled_in(chain, names, count, false);
+    }
+
+    /// The same in the kernel, which that function has called.
+    pub fn sampled_in_kernel(&mut self, chain: u32, names: &[&str], count: u64) {
+        self.sampled_in(chain, names, count, true);
+    }
+
+    fn sampled_in(&mut self, chain: u32, names: &[&str], count: u64, kernel: bool) {
         let states = self.recording.chains[chain as usize].states.clone();
         let last = states[states.len() - 1];
         let alone = self.recording.chains[chain as usize].alone_ns > 0.0;
@@ -156,8 +165,13 @@ impl SyntheticRecording {
         for _ in 0..count {
             let time = self.next;
             self.next += 1;
-            self.stacks
-                .insert((tid, time), thread_frames(thread, names));
+            let mut stack = thread_frames(thread, names);
+            if kernel {
+                let mut call = frames(&["do_syscall_64"]);
+                call[0].kernel = true;
+                stack.splice(0..0, call);
+            }
+            self.stacks.insert((tid, time), stack);
             self.recording.cpu_snapshots.push(CpuSnapshot {
                 tid,
                 time,

@@ -71,6 +71,8 @@ impl std::fmt::Debug for RecordingSession {
 pub(crate) struct OpenedEvents {
     /// One event per thread and CPU.
     pub(crate) events: Vec<OwnedFd>,
+    /// Thread and CPU of each event.
+    pub(crate) places: Vec<(i32, i32)>,
     /// One ring buffer per CPU.
     pub(crate) rings: Vec<RingBuffer>,
     /// For each ring buffer the index of its event.
@@ -436,6 +438,7 @@ pub(crate) fn open_threads(
 ) -> Result<OpenedEvents, (OpenStep, io::Error)> {
     let mut out = OpenedEvents {
         events: Vec::new(),
+        places: Vec::new(),
         rings: Vec::new(),
         ring_events: Vec::new(),
         attr: *attr,
@@ -504,6 +507,7 @@ fn open_thread(
             }
         }
         out.events.push(fd);
+        out.places.push((tid, cpu));
     }
     Ok(())
 }

@@ -28,6 +28,11 @@ impl Activity {
         self.rate = self.rate * old + slices as f64 / (ns / 1e9) * (1.0 - old);
     }
 
+    /// Times per second that the thread got a CPU.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// Whether it is at work.
     pub fn is_at_work(&self) -> bool {
         self.share >= MIN_SHARE || self.rate >= MIN_RATE

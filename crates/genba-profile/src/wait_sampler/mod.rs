@@ -34,7 +34,7 @@ pub use sampler::WaitSampler;
 pub use scripts::{NoScripts, ScriptFrame, ScriptStacks, ScriptWait, Scripts};
 pub use thread_load::ThreadLoad;
 pub use wait_recording::{
-    Chain, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex, ThreadIndex, WaitObject,
-    WaitRecording, WatchedProcess, WatchedThread,
+    Chain, CpuSampling, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex,
+    ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
 };
 pub use watch::{watch_command, watch_process};

@@ -14,7 +14,7 @@ use genba_model::WaitReason;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::activity::Activity;
-use super::cpu_clock;
+use super::cpu_clock::CpuClock;
 use super::cpu_quota::{CpuQuota, allowed_cpus, machine_busy};
 use super::descriptor_peers::DescriptorPeers;
 use super::process_tree;
@@ -24,7 +24,8 @@ use super::stack_copy::{self, CodeRanges};
 use super::thinning::Thinning;
 use super::thread_files::{ProcessIo, SchedStat, ThreadFiles};
 use super::wait_recording::{
-    SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
+    CpuSampling, SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess,
+    WatchedThread,
 };
 use super::waited_for::{Named, WaitedFor, waited_for};
 use super::wake_up_log::WakeUpLog;
@@ -33,10 +34,7 @@ use crate::error::ProfileError;
 use crate::perfdata::record::{Raw, comm, kind, misc, task};
 use crate::perfdata::writer::{Writer, WrittenEvent};
 use crate::ptrace_sampler::sample_record::{self, Sample};
-use crate::sampler::recording_session::OpenedEvents;
-use crate::sampler::{
-    SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls, thread_cpu_time,
-};
+use crate::sampler::{Target, describe, initial_records, monotonic_ns, syscalls, thread_cpu_time};
 
 /// Average time between snapshots.
 const INTERVAL: Duration = Duration::from_millis(2);
@@ -87,7 +85,7 @@ pub struct CpuSample {
 
 /// The sampler of one command or process.
 pub struct WaitSampler<'s> {
-    events: Option<OpenedEvents>,
+    cpu_clock: Option<CpuClock>,
     writer: Writer,
     command: Vec<String>,
     snapshots: Snapshots,
@@ -151,10 +149,10 @@ impl<'s> WaitSampler<'s> {
         };
         syscalls::raise_descriptor_limit();
         let mut notes = Vec::new();
-        let (events, attr, name) = match cpu_clock::open(target) {
-            Ok((events, name)) => {
-                let attr = events.attr;
-                (Some(events), attr, name)
+        let (cpu_clock, attr, name) = match CpuClock::open(target) {
+            Ok(opened) => {
+                let (attr, name) = (opened.attr, opened.name);
+                (Some(opened), attr, name)
             }
             Err(refused) => {
                 let (attr, error) = *refused;
@@ -178,7 +176,7 @@ impl<'s> WaitSampler<'s> {
         };
         let now = Instant::now();
         let mut sampler = Self {
-            events,
+            cpu_clock,
             writer,
             command: command.to_vec(),
             snapshots: Snapshots::default(),
@@ -221,10 +219,8 @@ impl<'s> WaitSampler<'s> {
     }
 
     fn enable_running(&mut self, pid: i32) -> io::Result<()> {
-        if let Some(opened) = &self.events {
-            for event in &opened.events {
-                syscalls::enable(event)?;
-            }
+        if let Some(opened) = &self.cpu_clock {
+            opened.enable()?;
         }
         for (pid, parent) in process_tree::tree(pid) {
             for record in initial_records::running_process(pid) {
@@ -289,6 +285,7 @@ impl<'s> WaitSampler<'s> {
                 break;
             }
             let sampled = self.drain()?;
+            self.turn_sampling()?;
             if self.starter.is_some() && !self.has_begun()? {
                 last = monotonic_ns();
                 self.began = last;
@@ -333,10 +330,8 @@ impl<'s> WaitSampler<'s> {
                 sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(share);
             }
         }
-        if let Some(opened) = &self.events {
-            for event in &opened.events {
-                syscalls::disable(event)?;
-            }
+        if let Some(opened) = &self.cpu_clock {
+            opened.disable()?;
         }
         self.drain()?;
         self.read_accounts();
@@ -382,7 +377,13 @@ impl<'s> WaitSampler<'s> {
             machine_busy: machine_busy().saturating_sub(self.busy_before),
             cpus: self.cpus,
             throttled: self.quota.throttled(),
-            cpu_sampled: self.events.is_some(),
+            cpu_sampled: self
+                .cpu_clock
+                .as_ref()
+                .map(|opened| match opened.had_bursts() {
+                    true => CpuSampling::InBursts,
+                    false => CpuSampling::Throughout,
+                }),
             calls_readable: self.readable,
             notes: self.notes,
         }
@@ -395,8 +396,8 @@ impl<'s> WaitSampler<'s> {
             tv_nsec: i64::from(left.subsec_nanos()),
         };
         let mut fds = vec![PollFd::new(&stop, PollFlags::IN)];
-        if let Some(opened) = &self.events {
-            let events = opened.ring_events.iter().map(|at| &opened.events[*at]);
+        if let Some(opened) = &self.cpu_clock {
+            let events = opened.ring_events();
             fds.extend(events.map(|event| PollFd::new(event, PollFlags::IN)));
         }
         match poll(&mut fds, Some(&timeout)) {
@@ -425,14 +426,10 @@ impl<'s> WaitSampler<'s> {
     /// Moves records into the file; returns the samples on a CPU.
     fn drain(&mut self) -> io::Result<Vec<CpuSample>> {
         let mut bytes = Vec::new();
-        let mut counts = SampleCounts::default();
-        if let Some(opened) = &mut self.events {
-            for ring in &mut opened.rings {
-                ring.drain(&mut counts, &mut |part| {
-                    bytes.extend_from_slice(part);
-                    Ok(())
-                })?;
-            }
+        let mut in_burst = 1;
+        if let Some(opened) = &mut self.cpu_clock {
+            opened.drain(&mut bytes)?;
+            in_burst = opened.weight();
         }
         let mut sampled = Vec::new();
         let mut at = 0;
@@ -456,7 +453,7 @@ impl<'s> WaitSampler<'s> {
                     sampled.push(CpuSample {
                         tid: (ids >> 32) as i32,
                         time,
-                        weight,
+                        weight: weight * in_burst,
                     });
                 }
                 kind::FORK => {
@@ -506,6 +503,16 @@ impl<'s> WaitSampler<'s> {
             self.writer.finish_round()?;
         }
         Ok(sampled)
+    }
+
+    /// Samples threads on a CPU all the time, or in bursts where they switch often.
+    fn turn_sampling(&mut self) -> io::Result<()> {
+        let random = self.next_random();
+        let rates = self.live.iter().map(|live| live.activity.rate());
+        match &mut self.cpu_clock {
+            Some(opened) => opened.turn(Instant::now(), rates.sum(), random),
+            None => Ok(()),
+        }
     }
 
     /// Whether the command has been executed by now; without perf events that is seen by its

@@ -354,7 +354,8 @@ fn takes_turns(view: &View<'_>) -> bool {
 }
 
 /// Share of the samples at ends of chains through these waits that were in the kernel: passing on
-/// is the kernel's work. A half where the kernel is not sampled.
+/// is the kernel's work. A half where the kernel is not sampled, and towards it where few samples tell
+/// (Laplace's rule of succession). Threads that meet at a barrier wait for the other's work, which stays.
 fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
     let mut sums = (0, 0);
     for (index, chain) in (0u32..).zip(&view.chains) {
@@ -367,9 +368,9 @@ fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
             sums.1 += places.values().sum::<u64>();
         }
     }
-    match sums {
-        (0, _) | (_, 0) => 0.5,
-        (kernel, all) => kernel as f64 / all as f64,
+    match view.kernel_samples {
+        0 => 0.5,
+        _ => (sums.0 as f64 + 1.0) / (sums.1 as f64 + 2.0),
     }
 }
 

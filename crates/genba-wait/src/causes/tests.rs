@@ -232,6 +232,28 @@ fn turns_of_two() {
     assert!(!few.contains(&WaitCause::WakeUpChain), "{few:?}");
 }
 
+#[test]
+fn turns_cost_what_passing_on_takes_and_not_the_work_of_the_other() {
+    // While one waits the other is always at work: two that meet at a barrier, the later one without a CPU.
+    let met = |passes: u64| {
+        let mut made = SyntheticRecording::new(2, 1000.0);
+        let first = made.waits(0, WaitReason::Condition, &["meet"], (300.0, 2000));
+        let second = made.waits(1, WaitReason::Condition, &["meet"], (300.0, 2000));
+        let (works, other) = (made.runs(0, 700.0), made.runs(1, 700.0));
+        let late = made.chain(&[first, other], 300.0, 0.0, 300.0);
+        let own = made.chain(&[works], 300.0, 0.0, 300.0);
+        made.chain(&[second, works], 400.0, 0.0, 0.0);
+        made.sampled(late, &["step"], 100 - passes);
+        made.sampled(own, &["step"], 100);
+        made.sampled_in_kernel(late, &["meet"], passes);
+        made
+    };
+    let barrier = causes(&met(1));
+    assert!(!barrier.contains(&WaitCause::WakeUpChain), "{barrier:?}");
+    let passed = causes(&met(60));
+    assert!(passed.contains(&WaitCause::WakeUpChain), "{passed:?}");
+}
+
 /// The second thread waits for the first one 400 ms long, which is then in `awaited`, else in `work`.
 fn barrier(awaited: &str) -> SyntheticRecording {
     let mut made = SyntheticRecording::new(3, 1000.0);

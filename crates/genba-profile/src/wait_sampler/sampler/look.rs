@@ -157,7 +157,7 @@ impl WaitSampler<'_> {
             .code
             .entry(pid)
             .or_insert_with(|| (CodeRanges::of(pid), Instant::now()));
-        if self.events.is_none() && code.1.elapsed() > RESCAN * 5 {
+        if self.cpu_clock.is_none() && code.1.elapsed() > RESCAN * 5 {
             *code = (CodeRanges::of(pid), Instant::now());
         }
         let key = stack_copy::key(pid, call.stack_pointer, call.instruction, &code.0);

@@ -105,7 +105,7 @@ impl WaitSampler<'_> {
             self.accounted = Instant::now();
             self.read_accounts();
         }
-        if self.events.is_some() || self.rescanned.elapsed() < RESCAN {
+        if self.cpu_clock.is_some() || self.rescanned.elapsed() < RESCAN {
             return Ok(());
         }
         self.rescanned = Instant::now();
