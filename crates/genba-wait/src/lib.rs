@@ -30,7 +30,7 @@ mod wall_stacks;
 use std::collections::HashSet;
 
 use genba_model::Waits;
-use genba_profile::wait_sampler::{CpuSampling, WaitRecording};
+use genba_profile::wait_sampler::WaitRecording;
 use genba_profile::{ReadError, Recording};
 
 pub use crate::off_cpu::off_cpu;
@@ -74,13 +74,8 @@ fn of_view(view: &View<'_>) -> Waits {
     if recording.calls_readable {
         sources.push("waits: /proc/TID/syscall in snapshots at random times".to_owned());
     }
-    match recording.cpu_sampled {
-        Some(CpuSampling::Throughout) => sources.push("on a CPU: perf event cpu-clock".to_owned()),
-        Some(CpuSampling::InBursts) => sources.push(
-            "on a CPU: perf event cpu-clock, in random bursts while threads switched very often"
-                .to_owned(),
-        ),
-        None => {}
+    if recording.cpu_sampled {
+        sources.push("on a CPU: perf event cpu-clock".to_owned());
     }
     let mut notes = recording.notes.clone();
     notes.extend(busy_machine(view));

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use genba_model::{WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{
-    Chain, CpuSampling, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, WaitObject,
-    WaitRecording, WatchedProcess, WatchedThread,
+    Chain, CpuSnapshot, Pair, SeenState, SeenWait, StateIndex, WaitObject, WaitRecording,
+    WatchedProcess, WatchedThread,
 };
 
 use crate::object_names::ObjectNames;
@@ -68,7 +68,7 @@ impl SyntheticRecording {
                     ..WatchedProcess::default()
                 }],
                 cpus: 2,
-                cpu_sampled: Some(CpuSampling::Throughout),
+                cpu_sampled: true,
                 calls_readable: true,
                 ..WaitRecording::default()
             },

@@ -14,6 +14,7 @@ pub mod kind {
     pub const SAMPLE: u32 = 9;
     pub const MMAP2: u32 = 10;
     pub const LOST_SAMPLES: u32 = 13;
+    pub const SWITCH: u32 = 14;
     pub const USER_FIRST: u32 = 64;
     pub const HEADER_ATTR: u32 = 64;
     pub const HEADER_TRACING_DATA: u32 = 66;
@@ -34,6 +35,8 @@ pub mod misc {
     pub const MMAP_DATA: u16 = 1 << 13;
     pub const COMM_EXEC: u16 = 1 << 13;
     pub const MMAP_BUILD_ID: u16 = 1 << 14;
+    pub const SWITCH_OUT: u16 = 1 << 13;
+    pub const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 }
 
 /// Smallest marker in call chains: larger values are not addresses (`PERF_CONTEXT_MAX`).

@@ -19,6 +19,7 @@ mod sampler;
 mod scripts;
 mod snapshots;
 mod stack_copy;
+mod switch_log;
 mod system_call;
 mod thinning;
 mod thread_files;
@@ -34,7 +35,7 @@ pub use sampler::WaitSampler;
 pub use scripts::{NoScripts, ScriptFrame, ScriptStacks, ScriptWait, Scripts};
 pub use thread_load::ThreadLoad;
 pub use wait_recording::{
-    Chain, CpuSampling, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex,
-    ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
+    Chain, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex, ThreadIndex, WaitObject,
+    WaitRecording, WatchedProcess, WatchedThread,
 };
 pub use watch::{watch_command, watch_process};

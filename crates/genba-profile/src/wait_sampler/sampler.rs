@@ -2,6 +2,7 @@
 //! CPU.
 
 mod look;
+mod records;
 mod thread_list;
 
 use std::collections::{HashMap, HashSet};
@@ -21,17 +22,16 @@ use super::process_tree;
 use super::scripts::{ScriptStacks, Scripts};
 use super::snapshots::{Snapshots, ThreadNow, extend_timeline};
 use super::stack_copy::{self, CodeRanges};
+use super::switch_log::SwitchLog;
 use super::thinning::Thinning;
 use super::thread_files::{ProcessIo, SchedStat, ThreadFiles};
 use super::wait_recording::{
-    CpuSampling, SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess,
-    WatchedThread,
+    SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
 };
 use super::waited_for::{Named, WaitedFor, waited_for};
 use super::wake_up_log::WakeUpLog;
 use super::wakers::{self, Candidate};
 use crate::error::ProfileError;
-use crate::perfdata::record::{Raw, comm, kind, misc, task};
 use crate::perfdata::writer::{Writer, WrittenEvent};
 use crate::ptrace_sampler::sample_record::{self, Sample};
 use crate::sampler::{Target, describe, initial_records, monotonic_ns, syscalls, thread_cpu_time};
@@ -89,6 +89,7 @@ pub struct WaitSampler<'s> {
     writer: Writer,
     command: Vec<String>,
     snapshots: Snapshots,
+    switches: SwitchLog,
     wake_ups: WakeUpLog,
     live: Vec<Live>,
     threads: Vec<WatchedThread>,
@@ -151,7 +152,7 @@ impl<'s> WaitSampler<'s> {
         let mut notes = Vec::new();
         let (cpu_clock, attr, name) = match CpuClock::open(target) {
             Ok(opened) => {
-                let (attr, name) = (opened.attr, opened.name);
+                let (attr, name) = (opened.attr(), opened.name);
                 (Some(opened), attr, name)
             }
             Err(refused) => {
@@ -180,6 +181,7 @@ impl<'s> WaitSampler<'s> {
             writer,
             command: command.to_vec(),
             snapshots: Snapshots::default(),
+            switches: SwitchLog::default(),
             wake_ups: WakeUpLog::default(),
             live: Vec::new(),
             threads: Vec::new(),
@@ -285,7 +287,7 @@ impl<'s> WaitSampler<'s> {
                 break;
             }
             let sampled = self.drain()?;
-            self.turn_sampling()?;
+            self.limit_switches();
             if self.starter.is_some() && !self.has_begun()? {
                 last = monotonic_ns();
                 self.began = last;
@@ -334,6 +336,8 @@ impl<'s> WaitSampler<'s> {
             opened.disable()?;
         }
         self.drain()?;
+        self.switches.finish();
+        self.take_whole_lives();
         self.read_accounts();
         let mut description = describe(&self.command);
         description.sample_time = Some((self.began, monotonic_ns()));
@@ -377,13 +381,7 @@ impl<'s> WaitSampler<'s> {
             machine_busy: machine_busy().saturating_sub(self.busy_before),
             cpus: self.cpus,
             throttled: self.quota.throttled(),
-            cpu_sampled: self
-                .cpu_clock
-                .as_ref()
-                .map(|opened| match opened.had_bursts() {
-                    true => CpuSampling::InBursts,
-                    false => CpuSampling::Throughout,
-                }),
+            cpu_sampled: self.cpu_clock.is_some(),
             calls_readable: self.readable,
             notes: self.notes,
         }
@@ -423,95 +421,13 @@ impl<'s> WaitSampler<'s> {
         Ok(stopped)
     }
 
-    /// Moves records into the file; returns the samples on a CPU.
-    fn drain(&mut self) -> io::Result<Vec<CpuSample>> {
-        let mut bytes = Vec::new();
-        let mut in_burst = 1;
-        if let Some(opened) = &mut self.cpu_clock {
-            opened.drain(&mut bytes)?;
-            in_burst = opened.weight();
-        }
-        let mut sampled = Vec::new();
-        let mut at = 0;
-        while let Some((raw, size)) = Raw::parse(&bytes[at..]) {
-            let whole = &bytes[at..at + size];
-            at += size;
-            match raw.kind {
-                kind::SAMPLE => {
-                    let word = |n: usize| {
-                        let word = raw.body.get(n * 8..n * 8 + 8)?;
-                        Some(u64::from_le_bytes(word.try_into().ok()?))
-                    };
-                    let (Some(ids), Some(time), Some(weight)) =
-                        (word(1), word(2), self.thinning.next_weight())
-                    else {
-                        continue;
-                    };
-                    if self.writer.written() > MAX_BYTES {
-                        continue;
-                    }
-                    sampled.push(CpuSample {
-                        tid: (ids >> 32) as i32,
-                        time,
-                        weight: weight * in_burst,
-                    });
-                }
-                kind::FORK => {
-                    if let Some(new) = task(&raw) {
-                        let parent = if new.pid == new.ppid { 0 } else { new.ppid };
-                        let began = record_time(&raw);
-                        self.add_thread(new.pid, new.tid, parent, Some(began));
-                    }
-                }
-                kind::EXIT => {
-                    if let Some(gone) = task(&raw) {
-                        self.ended(gone.tid, record_time(&raw));
-                    }
-                }
-                kind::COMM => {
-                    if let Some((pid, tid, name, exec)) = comm(&raw) {
-                        if let Some(index) = self.indices.get(&tid) {
-                            self.threads[*index as usize].name = name;
-                        }
-                        if exec {
-                            self.code.remove(&pid);
-                            self.variables.retain(|(of, _), _| *of != pid);
-                            self.scripts.executed(pid);
-                        }
-                        if exec && pid == self.leader {
-                            self.starter = None;
-                            self.began = record_time(&raw);
-                            self.add_thread(pid, pid, 0, None);
-                            if let Some(index) = self.indices.get(&pid) {
-                                self.threads[*index as usize].began = self.began;
-                            }
-                        }
-                    }
-                }
-                kind::MMAP2 if raw.misc & misc::CPUMODE == misc::USER => {
-                    if let Some(map) = crate::perfdata::record::mmap(&raw)
-                        && map.executable
-                    {
-                        self.code.remove(&map.pid);
-                    }
-                }
-                _ => {}
-            }
-            self.writer.append(whole)?;
-        }
-        if !bytes.is_empty() {
-            self.writer.finish_round()?;
-        }
-        Ok(sampled)
-    }
-
-    /// Samples threads on a CPU all the time, or in bursts where they switch often.
-    fn turn_sampling(&mut self) -> io::Result<()> {
-        let random = self.next_random();
+    /// Follows the switches of threads while that is cheap.
+    fn limit_switches(&mut self) {
         let rates = self.live.iter().map(|live| live.activity.rate());
-        match &mut self.cpu_clock {
-            Some(opened) => opened.turn(Instant::now(), rates.sum(), random),
-            None => Ok(()),
+        if let Some(opened) = &mut self.cpu_clock
+            && opened.limit_switches(rates.sum())
+        {
+            self.switches.end();
         }
     }
 
@@ -535,14 +451,4 @@ impl<'s> WaitSampler<'s> {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-}
-
-/// When a record that is not a sample was made, ns: its trailer ends with time and CPU.
-fn record_time(raw: &Raw<'_>) -> u64 {
-    let time = raw
-        .body
-        .len()
-        .checked_sub(16)
-        .and_then(|at| raw.body[at..].first_chunk::<8>());
-    time.map_or_else(monotonic_ns, |time| u64::from_le_bytes(*time))
 }

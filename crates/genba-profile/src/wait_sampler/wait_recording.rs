@@ -46,21 +46,12 @@ pub struct WaitRecording {
     pub cpus: u32,
     /// Time for which the control group's quota stopped its threads, ns.
     pub throttled: u64,
-    /// How threads on a CPU were sampled; `None` where that is refused.
-    pub cpu_sampled: Option<CpuSampling>,
+    /// Whether threads on a CPU were sampled.
+    pub cpu_sampled: bool,
     /// Whether blocked system calls could be read at all.
     pub calls_readable: bool,
     /// What was requested and could not be had, a sentence each.
     pub notes: Vec<String>,
-}
-
-/// When threads on a CPU were sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CpuSampling {
-    /// All the time.
-    Throughout,
-    /// In random bursts while they switched very often, else all the time.
-    InBursts,
 }
 
 /// A thread.

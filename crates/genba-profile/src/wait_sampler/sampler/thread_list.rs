@@ -93,6 +93,22 @@ impl WaitSampler<'_> {
         }
     }
 
+    /// The time of threads that have ended and whose switches were recorded all their life: the last account of
+    /// each was read before its end.
+    pub(super) fn take_whole_lives(&mut self) {
+        for (tid, ended, life) in self.switches.ended() {
+            let thread = self
+                .indices
+                .get(&tid)
+                .map(|at| &mut self.threads[*at as usize]);
+            if let Some(thread) = thread.filter(|thread| thread.ended == ended) {
+                thread.running = life.running;
+                thread.runnable = thread.runnable.max(life.runnable);
+                thread.slices = thread.slices.max(life.slices);
+            }
+        }
+    }
+
     pub(super) fn scan_process(&mut self, pid: i32, parent: i32) {
         for tid in initial_records::threads(pid) {
             self.add_thread(pid, tid, parent, None);

@@ -1,0 +1,120 @@
+//! The records of the target's events: which threads begin, switch and end, and the samples on a CPU.
+
+use super::*;
+use crate::perfdata::record::{Raw, comm, kind, misc, task};
+use crate::wait_sampler::switch_log::Event;
+
+impl WaitSampler<'_> {
+    /// Moves records into the file; returns the samples on a CPU.
+    pub(super) fn drain(&mut self) -> io::Result<Vec<CpuSample>> {
+        let mut bytes = Vec::new();
+        let round = monotonic_ns();
+        if let Some(opened) = &mut self.cpu_clock {
+            opened.drain(&mut bytes)?;
+        }
+        let mut sampled = Vec::new();
+        let mut at = 0;
+        while let Some((raw, size)) = Raw::parse(&bytes[at..]) {
+            let whole = &bytes[at..at + size];
+            at += size;
+            match raw.kind {
+                kind::SAMPLE => {
+                    let word = |n: usize| {
+                        let word = raw.body.get(n * 8..n * 8 + 8)?;
+                        Some(u64::from_le_bytes(word.try_into().ok()?))
+                    };
+                    let (Some(ids), Some(time), Some(weight)) =
+                        (word(1), word(2), self.thinning.next_weight())
+                    else {
+                        continue;
+                    };
+                    if self.writer.written() > MAX_BYTES {
+                        continue;
+                    }
+                    sampled.push(CpuSample {
+                        tid: (ids >> 32) as i32,
+                        time,
+                        weight,
+                    });
+                }
+                kind::FORK => {
+                    if let Some(new) = task(&raw) {
+                        let parent = if new.pid == new.ppid { 0 } else { new.ppid };
+                        let began = record_time(&raw);
+                        self.switches.add(began, new.tid, Event::Begins);
+                        self.add_thread(new.pid, new.tid, parent, Some(began));
+                    }
+                }
+                kind::EXIT => {
+                    if let Some(gone) = task(&raw) {
+                        self.switches.add(record_time(&raw), gone.tid, Event::Ends);
+                        self.ended(gone.tid, record_time(&raw));
+                    }
+                }
+                kind::SWITCH => {
+                    if let Some(tid) = record_thread(&raw) {
+                        let event = match raw.misc & (misc::SWITCH_OUT | misc::SWITCH_OUT_PREEMPT) {
+                            0 => Event::In,
+                            misc::SWITCH_OUT => Event::Blocks,
+                            _ => Event::Preempted,
+                        };
+                        self.switches.add(record_time(&raw), tid, event);
+                    }
+                    continue;
+                }
+                kind::COMM => {
+                    if let Some((pid, tid, name, exec)) = comm(&raw) {
+                        if let Some(index) = self.indices.get(&tid) {
+                            self.threads[*index as usize].name = name;
+                        }
+                        if exec {
+                            self.code.remove(&pid);
+                            self.variables.retain(|(of, _), _| *of != pid);
+                            self.scripts.executed(pid);
+                        }
+                        if exec && pid == self.leader {
+                            self.starter = None;
+                            self.began = record_time(&raw);
+                            self.add_thread(pid, pid, 0, None);
+                            if let Some(index) = self.indices.get(&pid) {
+                                self.threads[*index as usize].began = self.began;
+                            }
+                        }
+                    }
+                }
+                kind::MMAP2 if raw.misc & misc::CPUMODE == misc::USER => {
+                    if let Some(map) = crate::perfdata::record::mmap(&raw)
+                        && map.executable
+                    {
+                        self.code.remove(&map.pid);
+                    }
+                }
+                _ => {}
+            }
+            self.writer.append(whole)?;
+        }
+        if !bytes.is_empty() {
+            self.writer.finish_round()?;
+        }
+        self.switches.end_of_round(round);
+        self.take_whole_lives();
+        Ok(sampled)
+    }
+}
+
+/// The thread of a record that is not a sample: the trailer begins with process and thread.
+fn record_thread(raw: &Raw<'_>) -> Option<i32> {
+    let at = raw.body.len().checked_sub(20)?;
+    let word = raw.body.get(at..)?.first_chunk::<4>()?;
+    Some(i32::from_le_bytes(*word))
+}
+
+/// When a record that is not a sample was made, ns: its trailer ends with time and CPU.
+fn record_time(raw: &Raw<'_>) -> u64 {
+    let time = raw
+        .body
+        .len()
+        .checked_sub(16)
+        .and_then(|at| raw.body[at..].first_chunk::<8>());
+    time.map_or_else(monotonic_ns, |time| u64::from_le_bytes(*time))
+}
