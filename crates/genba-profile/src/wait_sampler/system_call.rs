@@ -9,8 +9,10 @@ pub enum WaitedOn {
     Futex(u64),
     /// A descriptor.
     Descriptor(i32),
-    /// The first of the structures of `poll` at this address, which is the only one.
-    PolledOne(u64),
+    /// So many structures of `poll` at this address.
+    Polled(u64, u64),
+    /// The descriptors of this epoll instance.
+    Epoll(i32),
     /// A child process, or any child (0 or below).
     Child(i32),
     /// Nothing that has a name.
@@ -133,9 +135,6 @@ impl BlockedCall {
             libc::SYS_nanosleep | libc::SYS_clock_nanosleep => {
                 (WaitReason::Sleep, WaitedOn::Nothing)
             }
-            libc::SYS_poll | libc::SYS_ppoll if second == 1 => {
-                (WaitReason::Poll, WaitedOn::PolledOne(first))
-            }
             // Without descriptors only the time is left.
             libc::SYS_poll | libc::SYS_ppoll if second == 0 => {
                 (WaitReason::Sleep, WaitedOn::Nothing)
@@ -143,13 +142,12 @@ impl BlockedCall {
             libc::SYS_select | libc::SYS_pselect6 if first == 0 => {
                 (WaitReason::Sleep, WaitedOn::Nothing)
             }
-            libc::SYS_poll
-            | libc::SYS_ppoll
-            | libc::SYS_select
+            libc::SYS_poll | libc::SYS_ppoll => (WaitReason::Poll, WaitedOn::Polled(first, second)),
+            libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => {
+                (WaitReason::Poll, WaitedOn::Epoll(first as i32))
+            }
+            libc::SYS_select
             | libc::SYS_pselect6
-            | libc::SYS_epoll_wait
-            | libc::SYS_epoll_pwait
-            | libc::SYS_epoll_pwait2
             | libc::SYS_io_uring_enter
             | libc::SYS_rt_sigtimedwait
             | libc::SYS_rt_sigsuspend
@@ -213,11 +211,11 @@ mod tests {
         );
         assert_eq!(
             call(libc::SYS_poll, [9, 1, 100, 0, 0, 0]).1,
-            WaitedOn::PolledOne(9)
+            WaitedOn::Polled(9, 1)
         );
         assert_eq!(
-            call(libc::SYS_poll, [9, 2, 100, 0, 0, 0]),
-            (WaitReason::Poll, WaitedOn::Nothing)
+            call(libc::SYS_epoll_wait, [4, 9, 100, 0, 0, 0]),
+            (WaitReason::Poll, WaitedOn::Epoll(4))
         );
         assert_eq!(
             call(libc::SYS_waitid, [1, 77, 0, 0, 0, 0]).1,

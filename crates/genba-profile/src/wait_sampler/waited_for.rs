@@ -3,6 +3,7 @@
 use genba_model::WaitReason;
 
 use super::descriptor_peers::DescriptorPeers;
+use super::polled_set;
 use super::system_call::{BlockedCall, WaitedOn};
 use crate::process_memory::read_memory;
 
@@ -32,6 +33,8 @@ pub enum Enders {
     Thread(i32),
     /// Any other thread of the process that does not itself wait for such a thing.
     OthersInProcess,
+    /// Any other of the watched processes that is at work: by a signal, or by a word in memory that they share.
+    OtherProcesses,
     /// Any child of the process.
     Children,
     /// A process at the other end of a pipe or socket: any of its threads but the waiting one.
@@ -68,20 +71,14 @@ pub fn waited_for(
         WaitedOn::Child(child) if child > 0 => plain(Named::Child(child), Enders::Thread(child)),
         WaitedOn::Child(_) => plain(Named::Child(0), Enders::Children),
         WaitedOn::Futex(address) => futex(pid, call, address, is_thread),
-        WaitedOn::Descriptor(number) => descriptor(pid, call, number, reads(call), peers)
+        WaitedOn::Descriptor(number) => descriptor(pid, reason, number, reads(call), peers)
             .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),
-        WaitedOn::PolledOne(address) => {
-            let mut polled = [0; 8];
-            let read = read_memory(pid, address, &mut polled);
-            let number = i32::from_le_bytes([polled[0], polled[1], polled[2], polled[3]]);
-            let events = i16::from_le_bytes([polled[4], polled[5]]);
-            (read == polled.len())
-                .then(|| descriptor(pid, call, number, events & libc::POLLOUT == 0, peers))
-                .flatten()
-                // A file is always ready: the wait is for something else.
-                .filter(|found| found.reason != WaitReason::File)
-                .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody))
-        }
+        WaitedOn::Polled(address, count) => polled_set::of_poll(pid, address, count)
+            .map(|polled| polled_set::waited_for(pid, &polled, peers))
+            .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),
+        WaitedOn::Epoll(number) => polled_set::of_epoll(pid, number)
+            .map(|polled| polled_set::waited_for(pid, &polled, peers))
+            .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),
     }
 }
 
@@ -168,9 +165,14 @@ fn futex(pid: i32, call: &BlockedCall, address: u64, is_thread: &dyn Fn(i32) -> 
     }
 }
 
+/// What a wait for data of a descriptor is for.
+pub fn of_descriptor(pid: i32, number: i32, peers: &mut DescriptorPeers) -> Option<WaitedFor> {
+    descriptor(pid, WaitReason::Poll, number, true, peers)
+}
+
 fn descriptor(
     pid: i32,
-    call: &BlockedCall,
+    called: WaitReason,
     number: i32,
     reads: bool,
     peers: &mut DescriptorPeers,
@@ -180,7 +182,6 @@ fn descriptor(
         .ok()?
         .to_string_lossy()
         .into_owned();
-    let (called, _) = call.waits();
     let (reason, enders) = match name.split_once(':').unwrap_or(("", "")).0 {
         "pipe" => (WaitReason::Pipe, peers.other_ends(pid, &name, reads)),
         "socket" => (WaitReason::Socket, peers.other_ends(pid, &name, reads)),

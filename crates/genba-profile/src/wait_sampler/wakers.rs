@@ -56,9 +56,33 @@ pub fn fill_in(
             }
         }
     }
+    let mut sizes: HashMap<i32, usize> = HashMap::new();
+    for thread in threads {
+        *sizes.entry(thread.pid).or_default() += 1;
+    }
+    let running: Vec<_> = threads.iter().filter(|one| one.waits.is_none()).collect();
+    let is_in_files = |one: &&Candidate<'_>| {
+        one.waits.is_some_and(|wait| {
+            matches!(
+                wait.reason,
+                WaitReason::File | WaitReason::Fsync | WaitReason::PageFault
+            )
+        })
+    };
+    let in_files: Vec<_> = threads.iter().filter(is_in_files).collect();
     for (one, thread) in snapshot.iter_mut().zip(threads) {
         let Some(found) = thread.waits else {
             continue;
+        };
+        let other_processes = || {
+            let of = |group: &[&Candidate<'_>]| -> Vec<ThreadIndex> {
+                let others = group.iter().filter(|one| one.pid != thread.pid);
+                others.map(|one| one.index).take(MAX_CANDIDATES).collect()
+            };
+            match of(&running) {
+                none if none.is_empty() => of(&in_files),
+                some => some,
+            }
         };
         let could_wake = |pid: i32| {
             let process = processes.get(&pid);
@@ -69,7 +93,10 @@ pub fn fill_in(
         one.waits_for = match &found.enders {
             Enders::Nobody => Vec::new(),
             Enders::Thread(tid) => index_of(*tid).into_iter().collect(),
+            // Alone in its process, it waits on memory that processes share.
+            Enders::OthersInProcess if sizes[&thread.pid] == 1 => other_processes(),
             Enders::OthersInProcess => could_wake(thread.pid),
+            Enders::OtherProcesses => other_processes(),
             Enders::Children => children.get(&thread.pid).cloned().unwrap_or_default(),
             Enders::Processes(pids) => pids
                 .iter()
@@ -168,6 +195,35 @@ mod tests {
             (2, None),
         ]);
         assert_eq!(none_runs, [vec![2], vec![2], vec![], vec![]]);
+    }
+
+    #[test]
+    fn processes_wake_one_another_by_signals_and_shared_words() {
+        let signal = || {
+            wait(
+                WaitReason::Condition,
+                Named::Nothing,
+                Enders::OtherProcesses,
+            )
+        };
+        let word = || {
+            wait(
+                WaitReason::Condition,
+                Named::Futex(8),
+                Enders::OthersInProcess,
+            )
+        };
+        let fsync = || wait(WaitReason::Fsync, Named::Nothing, Enders::Nobody);
+        let idle = || wait(WaitReason::Poll, Named::Nothing, Enders::Nobody);
+        let all = filled(&[
+            (1, Some(idle())),
+            (2, Some(signal())),
+            (3, Some(word())),
+            (4, Some(fsync())),
+        ]);
+        assert_eq!(all, [vec![], vec![3], vec![3], vec![]]);
+        let one_runs = filled(&[(2, Some(signal())), (3, None), (4, Some(fsync()))]);
+        assert_eq!(one_runs[0], [1]);
     }
 
     #[test]

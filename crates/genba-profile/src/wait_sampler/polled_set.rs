@@ -1,0 +1,149 @@
+//! What a thread waits for that polls several descriptors at once.
+
+use std::io::Read;
+
+use genba_model::WaitReason;
+
+use super::descriptor_peers::DescriptorPeers;
+use super::waited_for::{Enders, Named, WaitedFor, of_descriptor};
+use crate::process_memory::read_memory;
+
+/// Most descriptors that are looked at: who has more is an event loop, which waits for any of its clients.
+const MAX_POLLED: usize = 16;
+/// Bytes that describe so many of an epoll instance.
+const MAX_TEXT: u64 = 4096;
+
+/// The descriptors of an epoll instance that are watched for something, from `/proc/PID/fdinfo/FD` (proc(5));
+/// `None` where they are too many or not readable.
+pub fn of_epoll(pid: i32, number: i32) -> Option<Vec<i32>> {
+    let file = std::fs::File::open(format!("/proc/{pid}/fdinfo/{number}")).ok()?;
+    let mut text = String::new();
+    file.take(MAX_TEXT).read_to_string(&mut text).ok()?;
+    let polled = watched(&text);
+    (polled.len() <= MAX_POLLED && text.len() < MAX_TEXT as usize).then_some(polled)
+}
+
+/// The descriptors of lines `tfd: 3 events: 19 data: …` that have an event besides errors.
+fn watched(text: &str) -> Vec<i32> {
+    const EVENTS: u32 = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLPRI | libc::EPOLLRDHUP) as u32;
+    let of_line = |line: &str| {
+        let mut words = line.strip_prefix("tfd:")?.split_ascii_whitespace();
+        let number = words.next()?.parse().ok()?;
+        let events = words.nth(1)?;
+        let events = u32::from_str_radix(events, 16).ok()?;
+        (events & EVENTS != 0).then_some(number)
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
+/// The descriptors of `count` structures of `poll` (poll(2)) at an address of a process.
+pub fn of_poll(pid: i32, address: u64, count: u64) -> Option<Vec<i32>> {
+    const SIZE: usize = 8;
+    let count = usize::try_from(count).ok().filter(|n| *n <= MAX_POLLED)?;
+    let mut bytes = [0; MAX_POLLED * SIZE];
+    let bytes = &mut bytes[..count * SIZE];
+    (read_memory(pid, address, bytes) == bytes.len()).then(|| polled(bytes))
+}
+
+/// Descriptors that are negative or ask for nothing are left out, as the kernel does.
+fn polled(bytes: &[u8]) -> Vec<i32> {
+    let (structures, _) = bytes.as_chunks::<8>();
+    let of_one = |bytes: &[u8; 8]| {
+        let [a, b, c, d, low, high, ..] = *bytes;
+        let number = i32::from_le_bytes([a, b, c, d]);
+        (number >= 0 && [low, high] != [0, 0]).then_some(number)
+    };
+    structures.iter().filter_map(of_one).collect()
+}
+
+/// What a wait for any of these is for. With one socket among them that is awaited, the others are there for
+/// signals and the end of a parent; of several nobody knows which. Without one, a signal of another
+/// process ends it, or another thread of this one.
+pub fn waited_for(pid: i32, polled: &[i32], peers: &mut DescriptorPeers) -> WaitedFor {
+    let name = |number: &i32| std::fs::read_link(format!("/proc/{pid}/fd/{number}"));
+    let names: Vec<(i32, String)> = polled
+        .iter()
+        .filter_map(|number| Some((*number, name(number).ok()?.to_string_lossy().into_owned())))
+        .collect();
+    let wait = |reason, object, enders| WaitedFor {
+        reason,
+        object,
+        enders,
+    };
+    let unknown = wait(WaitReason::Poll, Named::Nothing, Enders::Nobody);
+    let of_kind = |kind: &str| names.iter().find(|(_, name)| name.starts_with(kind));
+    let sockets = names.iter().filter(|(_, name)| name.starts_with("socket:"));
+    let sockets: Vec<i32> = sockets.map(|(number, _)| *number).collect();
+    if names.len() < polled.len() {
+        return unknown;
+    }
+    match (names.as_slice(), sockets.as_slice()) {
+        ([(one, _)], _) | (_, [one]) => of_descriptor(pid, *one, peers)
+            // A file is always ready: the wait is for something else.
+            .filter(|found| found.reason != WaitReason::File)
+            .unwrap_or(unknown),
+        (_, []) => {
+            let object = |found: &(i32, String)| Named::Descriptor(found.1.clone());
+            if let Some(signals) = of_kind("anon_inode:[signalfd]") {
+                wait(
+                    WaitReason::Condition,
+                    object(signals),
+                    Enders::OtherProcesses,
+                )
+            } else if let Some(event) = of_kind("anon_inode:[eventfd]") {
+                wait(
+                    WaitReason::Condition,
+                    object(event),
+                    Enders::OthersInProcess,
+                )
+            } else {
+                unknown
+            }
+        }
+        _ => unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+    #[test]
+    fn descriptors_that_ask_for_nothing_are_left_out() {
+        let text = "pos:\t0\nflags:\t02\ntfd:        3 events:       19 data: 1  pos:0 ino:1 sdev:f\n\
+                    tfd:        6 events:       18 data: 2\ntfd: x\n";
+        assert_eq!(watched(text), [3]);
+        let structures = [
+            [3, 0, 0, 0, 1, 0, 0, 0],
+            [255, 255, 255, 255, 1, 0, 0, 0],
+            [5, 0, 0, 0, 0, 0, 0, 0],
+        ];
+        assert_eq!(polled(structures.as_flattened()), [3]);
+    }
+
+    #[test]
+    fn what_a_set_is_polled_for() {
+        let pid = std::process::id() as i32;
+        let mut peers = DescriptorPeers::default();
+        // SAFETY: a new descriptor that nobody else has.
+        let event = unsafe { OwnedFd::from_raw_fd(libc::eventfd(0, libc::EFD_CLOEXEC)) };
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let mut look = |polled: &[i32]| waited_for(pid, polled, &mut peers).reason;
+        let [event, socket, reader] = [event.as_raw_fd(), socket.as_raw_fd(), reader.as_raw_fd()];
+        assert_eq!(look(&[event, reader]), WaitReason::Condition);
+        assert_eq!(look(&[event, reader, socket]), WaitReason::Socket);
+        assert_eq!(look(&[reader]), WaitReason::Pipe);
+        assert_eq!(look(&[socket, socket]), WaitReason::Poll);
+        assert_eq!(look(&[1_000_000]), WaitReason::Poll);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "(tfd: *\\PC{0,30}\n){0,5}") {
+            watched(&text);
+        }
+    }
+}
