@@ -72,8 +72,15 @@ pub fn waited_for(pid: i32, polled: &[i32], peers: &mut DescriptorPeers) -> Wait
     };
     let unknown = wait(WaitReason::Poll, Named::Nothing, Enders::Nobody);
     let of_kind = |kind: &str| names.iter().find(|(_, name)| name.starts_with(kind));
-    let sockets = names.iter().filter(|(_, name)| name.starts_with("socket:"));
-    let sockets: Vec<i32> = sockets.map(|(number, _)| *number).collect();
+    // A process that has both ends of a socket wakes its own threads by it.
+    let mut own = None;
+    let mut sockets = Vec::new();
+    for found in names.iter().filter(|(_, name)| name.starts_with("socket:")) {
+        match peers.other_ends(pid, &found.1, true) {
+            Enders::Processes(pids) if pids == [pid] => own = Some(found),
+            _ => sockets.push(found.0),
+        }
+    }
     if names.len() < polled.len() {
         return unknown;
     }
@@ -90,7 +97,7 @@ pub fn waited_for(pid: i32, polled: &[i32], peers: &mut DescriptorPeers) -> Wait
                     object(signals),
                     Enders::OtherProcesses,
                 )
-            } else if let Some(event) = of_kind("anon_inode:[eventfd]") {
+            } else if let Some(event) = of_kind("anon_inode:[eventfd]").or(own) {
                 wait(
                     WaitReason::Condition,
                     object(event),
