@@ -148,15 +148,15 @@ impl SyntheticRecording {
 
     /// The thread at the end of a chain is sampled `count` times in a function.
     pub fn sampled(&mut self, chain: u32, names: &[&str], count: u64) {
-        self.sampled_in(chain, names, count, false);
+        self.sampled_in(chain, &[], names, count);
     }
 
-    /// The same in the kernel, which that function has called.
-    pub fn sampled_in_kernel(&mut self, chain: u32, names: &[&str], count: u64) {
-        self.sampled_in(chain, names, count, true);
+    /// The same in functions of the kernel, which that function has called.
+    pub fn sampled_in_kernel(&mut self, chain: u32, kernel: &[&str], names: &[&str], count: u64) {
+        self.sampled_in(chain, kernel, names, count);
     }
 
-    fn sampled_in(&mut self, chain: u32, names: &[&str], count: u64, kernel: bool) {
+    fn sampled_in(&mut self, chain: u32, kernel: &[&str], names: &[&str], count: u64) {
         let states = self.recording.chains[chain as usize].states.clone();
         let last = states[states.len() - 1];
         let alone = self.recording.chains[chain as usize].alone_ns > 0.0;
@@ -166,11 +166,12 @@ impl SyntheticRecording {
             let time = self.next;
             self.next += 1;
             let mut stack = thread_frames(thread, names);
-            if kernel {
-                let mut call = frames(&["do_syscall_64"]);
-                call[0].kernel = true;
-                stack.splice(0..0, call);
-            }
+            let called = frames(kernel).into_iter().map(|frame| NamedFrame {
+                own: false,
+                kernel: true,
+                ..frame
+            });
+            stack.splice(0..0, called);
             self.stacks.insert((tid, time), stack);
             self.recording.cpu_snapshots.push(CpuSnapshot {
                 tid,

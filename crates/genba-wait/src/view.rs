@@ -42,6 +42,8 @@ pub struct IoSamples {
     pub chain_places: HashMap<u32, Places>,
     /// Those in which the kernel copied data.
     pub copies: u64,
+    /// Samples that are not in these: messages of a process that serves several connections, which no buffer gathers.
+    pub served: u64,
 }
 
 /// A recording with names.
@@ -136,7 +138,13 @@ impl<'a> View<'a> {
             let weight = snapshot.weight;
             view.samples += weight;
             view.kernel_samples += u64::from(kernel) * weight;
-            if let Some(direction) = reads_or_writes(stack) {
+            let serves = of_tid
+                .get(&snapshot.tid)
+                .is_some_and(|thread| serves_several(recording, *thread));
+            let direction = reads_or_writes(stack);
+            if let Some(direction) = direction.filter(|_| serves && is_of_socket(stack)) {
+                view.io[direction].served += weight;
+            } else if let Some(direction) = direction {
                 let io = &mut view.io[direction];
                 *io.places.entry(place.clone()).or_default() += weight;
                 io.copies += u64::from(copies(stack)) * weight;
@@ -383,6 +391,24 @@ fn reads_or_writes(stack: &[NamedFrame]) -> Option<usize> {
         let name = name.split('@').next().unwrap_or(name);
         let direction = NAMES.iter().position(|names| names.contains(&name));
         direction.filter(|_| !frame.own)
+    })
+}
+
+/// Whether a thread's process has sockets beside the one on which it listens and one connection.
+fn serves_several(recording: &WaitRecording, thread: u32) -> bool {
+    const LISTENS_AND_ONE: u64 = 2;
+    let pid = recording.threads[thread as usize].pid;
+    let mut processes = recording.processes.iter();
+    processes.any(|process| process.pid == pid && process.most_sockets > LISTENS_AND_ONE)
+}
+
+/// Whether a call that reads or writes does so on a socket: by what the kernel does for it.
+fn is_of_socket(stack: &[NamedFrame]) -> bool {
+    let kernels = stack.iter().take_while(|frame| frame.kernel);
+    kernels.map(|frame| &frame.place.function).any(|name| {
+        name.starts_with("sock_")
+            || name.starts_with("__sys_send")
+            || name.starts_with("__sys_recv")
     })
 }
 

@@ -96,6 +96,8 @@ pub struct WatchedProcess {
     pub file_looks: u64,
     /// Those in which one was open that had not been seen before.
     pub new_file_looks: u64,
+    /// Most sockets that were open in one of these looks.
+    pub most_sockets: u64,
 }
 
 /// A distinct state of a thread, with the time in it.

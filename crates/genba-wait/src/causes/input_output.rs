@@ -380,6 +380,16 @@ fn goes_through_files(process: &WatchedProcess) -> bool {
     process.file_looks > 0 && 2 * process.new_file_looks >= process.file_looks
 }
 
+/// Share of the samples in reads, or writes, that are not messages to several connections.
+fn not_served(view: &View<'_>, writes: bool) -> f64 {
+    let io = &view.io[usize::from(writes)];
+    let others: u64 = io.places.values().sum();
+    match io.served {
+        0 => 1.0,
+        served => others as f64 / (others + served) as f64,
+    }
+}
+
 /// `small-io`: many reads or writes of few bytes each, waited for or not.
 fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let recording = view.recording;
@@ -409,6 +419,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
         (process.writes as f64, process.written_bytes as f64)
     };
     let size = bytes / calls.max(1.0);
+    let calls = calls * not_served(view, !reads);
     if calls < MANY_CALLS || size >= LARGE_BYTES || goes_through_files(process) {
         return None;
     }

@@ -144,6 +144,25 @@ fn small_files_are_not_small_reads() {
     assert_eq!(reading(15), []);
 }
 
+/// Messages to several connections cannot be gathered into one call; those of one can.
+#[test]
+fn a_servers_answers_are_not_small_writes() {
+    let writing = |sockets: u64| {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let works = made.runs(0, 1000.0);
+        let chain = made.chain(&[works], 1000.0, 0.0, 1000.0);
+        made.sampled_in_kernel(chain, &["sock_write_iter"], &["writev", "answer"], 60);
+        made.sampled(chain, &["work"], 40);
+        let process = &mut made.recording.processes[0];
+        process.writes = 100_000;
+        process.written_bytes = 100_000 * 512;
+        process.most_sockets = sockets;
+        causes(&made)
+    };
+    assert_eq!(writing(1), [WaitCause::SmallIo]);
+    assert_eq!(writing(9), []);
+}
+
 fn one_thread(reason: WaitReason, waits: u64) -> SyntheticRecording {
     let mut made = SyntheticRecording::new(1, 1000.0);
     let state = made.waits(0, reason, &["step"], (900.0, waits));
@@ -245,7 +264,7 @@ fn turns_cost_what_passing_on_takes_and_not_the_work_of_the_other() {
         made.chain(&[second, works], 400.0, 0.0, 0.0);
         made.sampled(late, &["step"], 100 - passes);
         made.sampled(own, &["step"], 100);
-        made.sampled_in_kernel(late, &["meet"], passes);
+        made.sampled_in_kernel(late, &["futex_wake"], &["meet"], passes);
         made
     };
     let barrier = causes(&met(1));

@@ -167,7 +167,8 @@ impl WaitSampler<'_> {
             if (now.reads + now.writes).saturating_sub(before.reads + before.writes)
                 >= calls + MIN_CALLS_OF_LOOK
             {
-                let files = open_files(pid);
+                let (files, sockets) = open_files(pid);
+                process.most_sockets = process.most_sockets.max(sockets);
                 let seen = self.open_files.entry(pid).or_default();
                 process.file_looks += u64::from(!files.is_empty());
                 let known = seen.len();
@@ -189,12 +190,17 @@ const MIN_CALLS_OF_LOOK: u64 = 50;
 /// Most open files that are looked at.
 const MAX_FILES: usize = 64;
 
-/// The open files of a process by path; no devices, pipes and sockets.
-fn open_files(pid: i32) -> Vec<std::path::PathBuf> {
+/// The open files of a process by path, without devices, pipes and sockets; and how many sockets there are.
+fn open_files(pid: i32) -> (Vec<std::path::PathBuf>, u64) {
     let entries = std::fs::read_dir(format!("/proc/{pid}/fd"));
     let links = entries.into_iter().flatten().take(MAX_FILES);
-    links
+    let links: Vec<_> = links
         .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
-        .filter(|path| path.is_absolute() && !path.starts_with("/dev"))
-        .collect()
+        .collect();
+    let is_socket = |path: &&std::path::PathBuf| path.to_string_lossy().starts_with("socket:");
+    let sockets = links.iter().filter(is_socket).count() as u64;
+    let files = links
+        .into_iter()
+        .filter(|path| path.is_absolute() && !path.starts_with("/dev"));
+    (files.collect(), sockets)
 }
