@@ -56,6 +56,31 @@ fn polled(bytes: &[u8]) -> Vec<i32> {
     structures.iter().filter_map(of_one).collect()
 }
 
+/// The descriptors below `limit` in the sets of `select` (select(2)) at these addresses, 0 for none.
+pub fn of_select(pid: i32, limit: u64, sets: [u64; 2]) -> Option<Vec<i32>> {
+    const MAX_LIMIT: u64 = libc::FD_SETSIZE as u64;
+    let bytes = usize::try_from(limit.min(MAX_LIMIT)).ok()?.div_ceil(64) * 8;
+    let mut polled = Vec::new();
+    for address in sets.into_iter().filter(|address| *address != 0) {
+        let mut set = [0; libc::FD_SETSIZE / 8];
+        let set = &mut set[..bytes];
+        if read_memory(pid, address, set) < bytes {
+            return None;
+        }
+        polled.extend(selected(set, limit));
+    }
+    (polled.len() <= MAX_POLLED).then_some(polled)
+}
+
+/// The numbers of the bits that are set.
+fn selected(set: &[u8], limit: u64) -> impl Iterator<Item = i32> {
+    let bits = set.iter().enumerate().flat_map(|(at, byte)| {
+        (0..8).filter_map(move |bit| (byte >> bit & 1 == 1).then_some(at * 8 + bit))
+    });
+    bits.filter(move |bit| (*bit as u64) < limit)
+        .map(|bit| bit as i32)
+}
+
 /// What a wait for any of these is for. With one socket among them that is awaited, the others are there for
 /// signals and the end of a parent; of several nobody knows which. Without one, a signal of another
 /// process ends it, or another thread of this one.
@@ -128,6 +153,9 @@ mod tests {
             [5, 0, 0, 0, 0, 0, 0, 0],
         ];
         assert_eq!(polled(structures.as_flattened()), [3]);
+        let of_set = |set: &[u8], limit| selected(set, limit).collect::<Vec<_>>();
+        assert_eq!(of_set(&[0b1001, 0, 0b10], 24), [0, 3, 17]);
+        assert_eq!(of_set(&[0b1001, 0, 0b10], 17), [0, 3]);
     }
 
     #[test]

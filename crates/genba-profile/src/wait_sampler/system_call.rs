@@ -13,6 +13,8 @@ pub enum WaitedOn {
     Polled(u64, u64),
     /// The descriptors of this epoll instance.
     Epoll(i32),
+    /// The sets of `select` at these addresses, with descriptors below a number.
+    Selected(u64, [u64; 2]),
     /// A child process, or any child (0 or below).
     Child(i32),
     /// Nothing that has a name.
@@ -146,9 +148,11 @@ impl BlockedCall {
             libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => {
                 (WaitReason::Poll, WaitedOn::Epoll(first as i32))
             }
-            libc::SYS_select
-            | libc::SYS_pselect6
-            | libc::SYS_io_uring_enter
+            libc::SYS_select | libc::SYS_pselect6 => (
+                WaitReason::Poll,
+                WaitedOn::Selected(first, [second, self.arguments[2]]),
+            ),
+            libc::SYS_io_uring_enter
             | libc::SYS_rt_sigtimedwait
             | libc::SYS_rt_sigsuspend
             | libc::SYS_pause => (WaitReason::Poll, WaitedOn::Nothing),

@@ -76,6 +76,9 @@ pub fn waited_for(
         WaitedOn::Polled(address, count) => polled_set::of_poll(pid, address, count)
             .map(|polled| polled_set::waited_for(pid, &polled, peers))
             .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),
+        WaitedOn::Selected(limit, sets) => polled_set::of_select(pid, limit, sets)
+            .map(|polled| polled_set::waited_for(pid, &polled, peers))
+            .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),
         WaitedOn::Epoll(number) => polled_set::of_epoll(pid, number)
             .map(|polled| polled_set::waited_for(pid, &polled, peers))
             .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),

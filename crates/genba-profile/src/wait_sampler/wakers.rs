@@ -98,11 +98,15 @@ pub fn fill_in(
             Enders::OthersInProcess => could_wake(thread.pid),
             Enders::OtherProcesses => other_processes(),
             Enders::Children => children.get(&thread.pid).cloned().unwrap_or_default(),
-            Enders::Processes(pids) => pids
-                .iter()
-                .flat_map(|pid| could_wake(*pid))
-                .take(MAX_CANDIDATES)
-                .collect(),
+            Enders::Processes(pids) => {
+                let found = pids.iter().flat_map(|pid| could_wake(*pid));
+                let found: Vec<ThreadIndex> = found.take(MAX_CANDIDATES).collect();
+                // Only itself has the other end: it is woken by a signal, as `make -j` is when a child ends.
+                match found.is_empty() && pids == &[thread.pid] {
+                    true => children.get(&thread.pid).cloned().unwrap_or_default(),
+                    false => found,
+                }
+            }
         };
     }
 }
@@ -230,6 +234,10 @@ mod tests {
     fn children_end_the_wait_for_them() {
         let any = || wait(WaitReason::Child, Named::Child(0), Enders::Children);
         let all = filled(&[(1, Some(any())), (2, None), (3, None), (3, None)]);
+        assert_eq!(all[0], [1, 2]);
+        // A pipe of its own, into which it writes when a child has ended.
+        let own = || wait(WaitReason::Pipe, Named::Nothing, Enders::Processes(vec![1]));
+        let all = filled(&[(1, Some(own())), (2, None), (3, None), (3, None)]);
         assert_eq!(all[0], [1, 2]);
     }
 }
