@@ -4,9 +4,12 @@
 //! that one's pointer plus its length is this one's pointer. One call with the whole run would do.
 //! Two numbers that count alike are none: the piece must have been read or written by the call, or
 //! just behind it. Or the piece is put behind the one before: what a call reads at its pointer it stores,
-//! as many bytes at once, where the call before stopped, whatever buffer the piece was handed on in.
+//! as many bytes at once, where the call before stopped, whatever buffer the piece was handed on in. Or a letter is
+//! handed on by its value: it was read behind the letter of the call before, and is stored behind that.
 //! Only calls between which the burst has none from the same place are compared; the
 //! first one of a burst is not judged.
+
+use std::collections::VecDeque;
 
 use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
@@ -31,13 +34,19 @@ pub struct PiecewiseCall {
     /// Whether the pieces are put behind one another; else they come from behind one another.
     #[serde(default)]
     pub appended: bool,
-    /// The argument that points to the pieces, by number.
+    /// The argument that points to the pieces, or that is the letter, by number.
     #[serde(default)]
     pub pointer: usize,
 }
 
 /// Arguments that may be a pointer and its length, by number.
 const PAIRS: [(usize, usize); 4] = [(0, 1), (1, 2), (2, 3), (0, 2)];
+
+/// Arguments that may be a letter, by number.
+const LETTERS: [usize; 3] = [0, 1, 2];
+
+/// Loads of a byte before a call that may have brought its letter: others look at what follows it.
+const MAX_LOADS_BEFORE: usize = 4;
 
 /// The longest piece: a length above is none, or copying it takes longer than the call.
 const MAX_PIECE_BYTES: u64 = 64;
@@ -48,7 +57,7 @@ const MIN_SHARE: f64 = 0.2;
 /// The last calls, whose pieces an access may belong to: callees hand pieces on.
 const MAX_CALLS_FOLLOWED: usize = 4;
 
-/// By the number of the pair, and whether pieces are put behind one another.
+/// By the number of the pair (behind the pairs that of the letter), and whether pieces are put behind one another.
 type Key = (CodePoint, CodePoint, (usize, bool));
 
 /// The last call from a place.
@@ -63,9 +72,38 @@ struct LastCall {
     stored: [Option<u64>; PAIRS.len()],
     /// Where the piece of the call before this one ended.
     end_before: [Option<u64>; PAIRS.len()],
+    /// By the number of the letter: where it was read.
+    read_at: [Option<u64>; LETTERS.len()],
+    /// Where it was stored.
+    put_at: [Option<u64>; LETTERS.len()],
+    /// Whether the letter of the call before this one was read and stored just before this one's place.
+    follows: [Option<(u64, u64)>; LETTERS.len()],
 }
 
 impl LastCall {
+    fn of(arguments: [u64; 6], loads: &VecDeque<(u64, u64)>) -> Self {
+        let read = |&argument: &usize| {
+            let letter = arguments[argument] & 0xff;
+            let found = loads.iter().rev().find(|one| one.1 & 0xff == letter);
+            found.map(|one| one.0)
+        };
+        let mut all = Self {
+            arguments,
+            ..Self::default()
+        };
+        for (read_at, argument) in all.read_at.iter_mut().zip(&LETTERS) {
+            *read_at = read(argument);
+        }
+        all
+    }
+
+    /// Whether its letter follows the one of the call before.
+    fn puts_behind(&self, letter: usize) -> bool {
+        let here = self.read_at[letter].zip(self.put_at[letter]);
+        let next = |(read, put): (u64, u64)| (read.wrapping_add(1), put.wrapping_add(1));
+        here.is_some() && here == self.follows[letter].map(next)
+    }
+
     fn load(&mut self, address: u64, size: u16, value: u64) {
         self.access(address, size);
         for (loaded, &(pointer, length)) in self.loaded.iter_mut().zip(&PAIRS) {
@@ -77,6 +115,12 @@ impl LastCall {
 
     fn store(&mut self, address: u64, size: u16, value: u64) {
         self.access(address, size);
+        for (put_at, &argument) in self.put_at.iter_mut().zip(&LETTERS) {
+            let same = size == 1 && value & 0xff == self.arguments[argument] & 0xff;
+            if same && put_at.is_none() {
+                *put_at = Some(address);
+            }
+        }
         let all = self.stored.iter_mut().zip(&self.loaded).zip(&PAIRS);
         for ((stored, loaded), &(_, length)) in all {
             let same = *loaded == Some(value) && self.arguments[length] == u64::from(size);
@@ -112,8 +156,10 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
     let mut tally: Tally<Key> = Tally::new();
     let mut totals: FastMap<Key, Totals> = FastMap::default();
     let mut last: LastCalls<LastCall> = LastCalls::following(MAX_CALLS_FOLLOWED);
+    let mut loads: VecDeque<(u64, u64)> = VecDeque::new();
     for burst in bursts {
         last.clear();
+        loads.clear();
         for event in &burst.events {
             let (target, arguments) = match event.what {
                 Observed::Call { target, arguments } => (target, arguments),
@@ -123,6 +169,12 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                     value,
                 } => {
                     last.each_recent(|call| call.load(address, size, value));
+                    if size == 1 {
+                        loads.push_back((address, value));
+                        if loads.len() > MAX_LOADS_BEFORE {
+                            loads.pop_front();
+                        }
+                    }
                     continue;
                 }
                 Observed::Store {
@@ -137,16 +189,24 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                 _ => continue,
             };
             let place = (event.at, target);
-            let mut now = LastCall {
-                arguments,
-                ..LastCall::default()
-            };
+            let mut now = LastCall::of(arguments, &loads);
             let Some(before) = last.before(&place) else {
                 last.insert(place, now);
                 continue;
             };
             for (pair, end) in now.end_before.iter_mut().enumerate() {
                 *end = before.end(pair);
+            }
+            for letter in 0..LETTERS.len() {
+                now.follows[letter] = before.read_at[letter].zip(before.put_at[letter]);
+                let key = (event.at, target, (PAIRS.len() + letter, true));
+                let continues = before.puts_behind(letter);
+                tally.count(key, continues);
+                if continues {
+                    let one = totals.entry(key).or_default();
+                    one.bytes += 1;
+                    one.calls += 1;
+                }
             }
             for (number, &(pointer, length)) in PAIRS.iter().enumerate() {
                 let piece = before.arguments[length];
@@ -188,7 +248,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
             // Of a run all pieces but the first continue one.
             calls_per_run: 1.0 / (1.0 - share).max(1.0 / seen.executions.max(1) as f64),
             appended: number.1,
-            pointer: PAIRS[number.0].0,
+            pointer: (PAIRS.get(number.0)).map_or_else(|| number.0 - PAIRS.len(), |pair| pair.0),
         };
         match known {
             Some(known) if known.seen.share.value < share => *known = one,
@@ -264,6 +324,41 @@ mod tests {
         assert_eq!(found.len(), 2, "who is called, and whom that calls");
         assert!(found.iter().all(|one| one.appended));
         assert!(found[0].seen.share.value > 0.95 && found[0].calls_per_run > 20.0);
+    }
+
+    /// Calls with a letter by its value, read and stored where these say.
+    fn values(from: impl Fn(u64) -> u64, to: impl Fn(u64) -> u64) -> Vec<PiecewiseCall> {
+        let one = |number: u64| {
+            let letter = 0x61 + number % 26;
+            [
+                load(0x8, from(number), 1, letter),
+                call(0x10, at(0x100), [0x9000, letter, 0, 0, 0, 0]),
+                store(0x108, to(number), 1, 0, letter),
+                store(0x10c, to(number) + 1, 1, 0, 0),
+            ]
+        };
+        piecewise_calls(&[burst((0..100).flat_map(one).collect())])
+    }
+
+    #[test]
+    fn letters_handed_on_by_value_are_found() {
+        let found = values(|number| 0x1_0000 + number, |number| 0x2_0000 + number);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].appended && found[0].pointer == 1);
+        assert!((found[0].bytes_per_call - 1.0).abs() < 1e-12 && found[0].calls_per_run > 20.0);
+    }
+
+    #[test]
+    fn letters_of_a_table_and_letters_that_are_counted_are_no_run() {
+        let to = |number| 0x2_0000 + number;
+        assert!(
+            values(|number| 0x1_0000 + number * 7 % 64, to).is_empty(),
+            "encoded"
+        );
+        assert!(
+            values(|number| 0x1_0000 + number, |_| 0x2_0000).is_empty(),
+            "one place"
+        );
     }
 
     #[test]
