@@ -41,11 +41,16 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
         }
         let mut has_inner = vec![false; function.flow.loops().len()];
         let iterations = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
-        for (index, one) in function.flow.loops().iter().enumerate() {
-            if let Some(parent) = one.parent.map(|parent| parent as usize) {
+        for index in 0..loops {
+            let parent = |&index: &usize| {
+                let one = &function.flow.loops()[index];
+                one.parent.map(|parent| parent as usize)
+            };
+            // All loops around it: the one directly around may hardly ever iterate.
+            for around in std::iter::successors(parent(&index), parent) {
                 // A loop inside that hardly ever runs does not shape the iterations.
-                has_inner[parent] |=
-                    iterations(index) as f64 > SELDOM_EXECUTIONS * iterations(parent) as f64;
+                has_inner[around] |=
+                    iterations(index) as f64 > SELDOM_EXECUTIONS * iterations(around) as f64;
             }
         }
         for (index, cost) in (0u32..).zip(&function.loops) {
