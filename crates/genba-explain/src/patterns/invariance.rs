@@ -133,6 +133,13 @@ pub fn value_at(function: &FunctionInput, at: usize, location: Location) -> Opti
     last_written(function, block, at, location, MAX_BLOCKS_BACK)
 }
 
+/// The value that a register has behind the last instruction of a block.
+#[must_use]
+pub fn value_behind(function: &FunctionInput, block: BlockId, location: Location) -> Option<Value> {
+    let end = function.flow.blocks()[block as usize].instructions.end as usize;
+    last_written(function, block, end, location, MAX_BLOCKS_BACK)
+}
+
 fn last_written(
     function: &FunctionInput,
     block: BlockId,

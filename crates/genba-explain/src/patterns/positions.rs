@@ -186,7 +186,7 @@ pub(crate) fn carried(function: &FunctionInput, body: &[BlockId]) -> HashMap<u32
 }
 
 /// How often control went from one block to another, at most.
-fn executions_of(function: &FunctionInput, from: BlockId, to: BlockId) -> u64 {
+pub(crate) fn executions_of(function: &FunctionInput, from: BlockId, to: BlockId) -> u64 {
     let blocks = function.flow.blocks();
     let (before, after) = (
         &blocks[from as usize].instructions,

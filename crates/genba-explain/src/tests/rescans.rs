@@ -30,7 +30,8 @@ fn scan(bytes: u64, beside: Beside) -> FunctionInput {
             a.movzx(eax, byte_ptr(rdi))?;
             match beside {
                 Beside::Nothing => a.nop()?,
-                Beside::Sums => a.add(rcx, rax)?,
+                // In a register that the caller has as well.
+                Beside::Sums => a.add(r12, rax)?,
                 Beside::Stores => a.mov(byte_ptr(rsi), al)?,
             }
             a.add(rdi, 1)?;
@@ -42,6 +43,45 @@ fn scan(bytes: u64, beside: Beside) -> FunctionInput {
         &[0.0, 0.5, 0.1, 0.1, 0.1, 0.2, 0.0],
         &[(5, all - SCANS)],
     )
+}
+
+/// `while (n > 0) { do p++; while ((*p & 0xc0) == 0x80); n--; }`: letters of two bytes are passed until so many
+/// are, and the place is the result; with `counts` how many are left as well.
+fn letters(counts: bool) -> FunctionInput {
+    let (letters, all) = (SCANS * 30_000, SCANS * 60_000);
+    function(
+        "byte_of_letter",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.mov(ecx, esi)?;
+            a.set_label(&mut head)?;
+            a.add(rdi, 1)?;
+            a.movzx(eax, byte_ptr(rdi))?;
+            a.and(eax, 0xc0)?;
+            a.cmp(eax, 0x80)?;
+            a.je(head)?;
+            a.sub(rcx, 1)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            match counts {
+                true => a.lea(rax, qword_ptr(rdi + rcx))?,
+                false => a.mov(rax, rdi)?,
+            }
+            a.ret()
+        },
+        &[
+            SCANS, all, all, all, all, all, letters, letters, SCANS, SCANS,
+        ],
+        &[0.0, 0.3, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.0, 0.0],
+        &[(5, all - letters), (7, letters - SCANS)],
+    )
+}
+
+#[test]
+fn scan_that_counts_only_to_know_its_end_is_quadratic() {
+    let one = |counts| found(letters(counts), Some(300), 3e6);
+    assert_eq!(one(false).len(), 1);
+    assert!(one(true).is_empty(), "the number is a result");
 }
 
 /// What a state machine does between its states.

@@ -2,7 +2,8 @@
 //!
 //! **Signature.** A loop, with all loops inside it, that only looks for where to stop: it reads
 //! memory with small steps, stores and calls nothing, and carries nothing from iteration to iteration
-//! but positions ([`crate::patterns::positions`]). It is long, is entered many times, and reads in all many times
+//! but positions ([`crate::patterns::positions`]) and what nobody reads behind the loop (how many letters are
+//! still to pass). It is long, is entered many times, and reads in all many times
 //! what the command's input and the program's memory have together, so that it reads the same bytes
 //! again.
 //!
@@ -18,11 +19,15 @@ use crate::constants::counts::{
     MAX_BYTES_PER_SCAN_STEP, MIN_BYTES_PER_LONG_SCAN, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
 };
 use crate::constants::gains::MAX_RESIDUAL_OF_ONE_SCAN;
+use crate::constants::registers::RDX;
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::AnalysisInput;
+use crate::input::values::{Value, bits};
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::invariance::value_behind;
+use crate::patterns::live_registers::live_registers;
 use crate::patterns::load_stalls::sources;
-use crate::patterns::positions::{Course, Handed, carried};
+use crate::patterns::positions::{Course, Handed, carried, executions_of};
 
 /// A scan of the same bytes from many starts: by a loop or by one of those around it.
 pub(crate) fn rescan(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -151,14 +156,38 @@ fn carries_positions_only(found: &HotLoop<'_>) -> bool {
         match handed.course(MAX_BYTES_PER_SCAN_STEP) {
             Course::Advances(_) => true,
             // What is kept of the data (a largest element, say) is a result.
-            Course::Kept => handed.made.is_empty(),
+            Course::Kept => handed.made.is_empty() || !leaves(found, &handed),
             Course::New => {
                 let made_of = sources(function, found.index, &handed.made);
                 let itself = made_of.iter().any(|one| one.number == value.number);
-                made_of.len() < MAX_VALUES_FOLLOWED && !itself
+                made_of.len() < MAX_VALUES_FOLLOWED && !itself || !leaves(found, &handed)
             }
-            Course::Other => false,
+            Course::Other => !leaves(found, &handed),
         }
+    })
+}
+
+/// Whether a value that iterations hand on may be read behind the loop: what is not decides at most where the
+/// loop ends.
+fn leaves(found: &HotLoop<'_>, handed: &Handed) -> bool {
+    let function = found.input;
+    let body = function.flow.loop_blocks(found.index);
+    let is_of_it = |value: Value| {
+        handed.joins.contains(&value.number)
+            || handed.made.iter().any(|one| one.number == value.number)
+    };
+    let live = live_registers(function);
+    let written = (found.members.iter()).fold(0, |all, &at| all | function.data[at].writes);
+    let blocks = function.flow.blocks();
+    body.iter().any(|&from| {
+        let next = blocks[from as usize].successors.iter();
+        let ends = next.filter(|&&to| !body.contains(&to) && executions_of(function, from, to) > 0);
+        ends.into_iter().any(|&to| {
+            // Results of two registers are rare, and a counter that ends the loop is nothing then.
+            let read = bits(live[to as usize] & written & !(1 << RDX));
+            read.into_iter()
+                .any(|location| value_behind(function, from, location).is_none_or(is_of_it))
+        })
     })
 }
 
