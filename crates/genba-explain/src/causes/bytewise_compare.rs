@@ -1,7 +1,8 @@
 //! `bytewise-compare`: long runs compared or searched one byte at a time.
 //!
 //! **Signature.** A loop whose usual path loads a byte and only compares it, with a byte of another
-//! run or with a constant, in runs of 16 bytes or more. Or a long loop without branches that only
+//! run or with a constant, in runs of 16 bytes or more (of two runs: of six, since a comparison of words needs no
+//! call and its end is seldom mispredicted: matches of compressors). Or a long loop without branches that only
 //! asks of each byte whether it is one of a few that stay ([`crate::patterns::byte_matches`]).
 //!
 //! **Confirmation.** The counted run length. Short runs are not reported: wider code does not pay
@@ -15,8 +16,10 @@ use genba_model::{ByteOperation, Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
 use crate::causes::missed_vectorisation;
-use crate::constants::counts::MIN_BYTES_PER_LONG_SCAN;
-use crate::constants::gains::{BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, MAX_RESIDUAL};
+use crate::constants::counts::{MIN_BYTES_IN_RUN, MIN_BYTES_PER_LONG_SCAN};
+use crate::constants::gains::{
+    BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, MAX_RESIDUAL, WORD_COMPARE_CYCLES,
+};
 use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
@@ -107,7 +110,10 @@ fn candidate(found: &ByteLoop) -> Candidate {
         fix,
     );
     one.affected = found.path.clone();
-    one.residual_fraction = found.residual_fraction(BYTE_COMPARE_CYCLES);
+    one.residual_fraction = found.residual_fraction(match found.run < MIN_BYTES_IN_RUN {
+        true => WORD_COMPARE_CYCLES,
+        false => BYTE_COMPARE_CYCLES,
+    });
     one.executions = Some(found.iterations);
     one.cycles = Some(Estimate::exact(found.each));
     found.facts(ByteOperation::Compare, one)

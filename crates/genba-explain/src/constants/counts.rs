@@ -56,6 +56,10 @@ pub(crate) const MIN_TRIPS_FOR_CARRIED_CHAIN: f64 = 16.0;
 /// Mean bytes of a run from which wide code pays: one SSE register.
 pub(crate) const MIN_BYTES_IN_RUN: f64 = 16.0;
 
+/// The same where two runs are compared: eight bytes of each, an exclusive or and a count of zeros cost about six
+/// steps of such a loop. Chosen.
+pub(crate) const MIN_BYTES_IN_COMPARED_RUN: f64 = 6.0;
+
 /// The same of bytes that are appended through memory: room made once and a pointer in a register cost
 /// nothing to start. Chosen.
 pub(crate) const MIN_BYTES_IN_APPENDED_RUN: f64 = 8.0;

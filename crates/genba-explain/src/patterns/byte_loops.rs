@@ -9,7 +9,8 @@ use genba_model::{ByteOperation, Estimate, LoopFact};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MAX_PATH_COUNT_LOSS_DIVISOR, MIN_BYTES_IN_RUN, MIN_CALLS_HABITUAL, MIN_MASK,
+    MAX_PATH_COUNT_LOSS_DIVISOR, MIN_BYTES_IN_COMPARED_RUN, MIN_BYTES_IN_RUN, MIN_CALLS_HABITUAL,
+    MIN_MASK,
 };
 use crate::constants::registers::XMM0;
 use crate::constants::search_limits::{
@@ -73,7 +74,11 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
             let width = bytes.width as f64;
             let run = path.iterations as f64 / path.leaves.max(1) as f64 * width;
             let each = share * all / (path.iterations as f64 * width);
-            if run < MIN_BYTES_IN_RUN || !each.is_finite() {
+            let min_run = match bytes.stores.is_empty() && bytes.compares_two {
+                true => MIN_BYTES_IN_COMPARED_RUN,
+                false => MIN_BYTES_IN_RUN,
+            };
+            if run < min_run || !each.is_finite() {
                 continue;
             }
             let mut members = path.members;

@@ -25,6 +25,7 @@ mod rescans_by_calls;
 mod robustness;
 mod runtime;
 mod shifted_bits;
+mod short_matches;
 mod simulated_events;
 pub(crate) mod synthetic;
 mod unasked_results;
