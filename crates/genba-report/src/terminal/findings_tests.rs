@@ -56,7 +56,7 @@ fn section_is_omitted_without_counts_and_findings() {
     let mut all = fixture::investigation();
     all.findings.clear();
     let with = investigation(&all, NEXT, screen(100));
-    assert!(with.contains("The catalogue has no cause"));
+    assert!(with.contains("No cause of the catalogue fits"));
     if let Some(profile) = &mut all.profile {
         profile.counted = None;
     }

@@ -108,14 +108,14 @@ pub(crate) fn no_more_findings(
     min_gain: f64,
     noise_floor: &[NoiseFloor],
 ) -> String {
-    let further = match findings.iter().any(gains) {
-        true => "further ",
-        false => "",
+    let limit = format::share(min_gain);
+    let mut text = match findings.iter().any(gains) {
+        true => format!("The catalogue has no further cause that is worth more than {limit} here."),
+        false => format!(
+            "No cause of the catalogue fits here with a gain above {limit}. That says what the \
+             catalogue knows, not that nothing can be gained."
+        ),
     };
-    let mut text = format!(
-        "The catalogue has no {further}cause that is worth more than {} here.",
-        format::share(min_gain)
-    );
     let floors: Vec<String> = noise_floor
         .iter()
         .filter(|floor| floor.share.is_finite() && floor.share > 0.0)

@@ -54,7 +54,9 @@ pub(super) fn sentence(fix: &Fix) -> String {
              step, long numbers split into halves, another algorithm."
         }
         Fix::LessWork { divisions: false } => {
-            "No cheaper code is known for this loop. Do less work: use another algorithm."
+            "The catalogue has no cheaper code for this loop: its instructions take the time that they \
+             need on this host. Fewer iterations, fewer instructions in each, or another algorithm may \
+             still gain much."
         }
         Fix::Optimise => {
             "Build with optimisation: -O2 (cargo build --release; CMAKE_BUILD_TYPE=Release or \
