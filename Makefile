@@ -9,7 +9,7 @@ FIXES_FLAGS ?=
 CASES ?= --all
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist deb demo test differential torture lint corpus fixes cases bench bench-observe bench-stats fuzz fuzz-engine clean
+.PHONY: help build dist deb demo test differential torture lint corpus fixes cases bench bench-observe bench-stats bench-history fuzz fuzz-engine clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,10 @@ bench-observe: ## misses and mispredictions in bursts beside callgrind's simulat
 bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop's rules (45 min)
 	scripts/install-deps build
 	bench/bench-stats $(BENCH_FLAGS)
+
+bench-history: ## false alarms and power of change points, beside Apache Otava's (an hour; needs PyPI)
+	scripts/install-deps build
+	bench/bench-history $(BENCH_FLAGS)
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	scripts/install-deps build
