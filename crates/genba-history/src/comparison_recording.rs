@@ -21,6 +21,21 @@ pub struct RecordingContext {
     pub anchor: Option<(String, Option<Revision>)>,
     /// Build ids of executables by the name of the variant.
     pub build_ids: BTreeMap<String, String>,
+    /// What variants are, by name, where they differ in more than their command.
+    pub origins: BTreeMap<String, VariantOrigin>,
+    /// The recording's key, where the report alone does not identify it.
+    pub key: Option<String>,
+}
+
+/// What a variant is.
+#[derive(Clone, Debug, Default)]
+pub struct VariantOrigin {
+    /// What makes it a series of its own: build and options.
+    pub series: String,
+    /// Its commit.
+    pub revision: Option<Revision>,
+    /// Command that built it.
+    pub recipe: Option<String>,
 }
 
 /// The recording of one or several reports, each with the title that it has in a suite. Metrics
@@ -38,13 +53,15 @@ pub fn recording(
         let measured = (report.variants.iter())
             .filter(|one| one.excluded.is_none() && Some(&one.name) != anchor.map(|one| &one.name));
         for variant in measured {
+            let origin = context.origins.get(&variant.name);
             for (metric, values) in &variant.metrics {
                 let one = |role, of: &Variant, values: &VariantMetric, revision| Measurement {
                     benchmark: title.clone().unwrap_or_else(|| variant.name.clone()),
-                    variant: title
-                        .as_ref()
-                        .map(|_| variant.name.clone())
-                        .unwrap_or_default(),
+                    variant: match (origin, title) {
+                        (Some(origin), _) => origin.series.clone(),
+                        (None, Some(_)) => variant.name.clone(),
+                        (None, None) => String::new(),
+                    },
                     metric: metric.clone(),
                     unit: values.unit.clone(),
                     direction: values.direction,
@@ -52,7 +69,10 @@ pub fn recording(
                     revision,
                     build: Build {
                         build_id: context.build_ids.get(&of.name).cloned(),
-                        recipe: context.recipe.clone(),
+                        recipe: match origin {
+                            Some(origin) => origin.recipe.clone(),
+                            None => context.recipe.clone(),
+                        },
                         command: of.command.clone(),
                     },
                     values: values.values.clone(),
@@ -60,12 +80,11 @@ pub fn recording(
                 if values.values.iter().all(Option::is_none) {
                     continue;
                 }
-                measurements.push(one(
-                    Role::Measured,
-                    variant,
-                    values,
-                    context.revision.clone(),
-                ));
+                let revision = match origin {
+                    Some(origin) => origin.revision.clone(),
+                    None => context.revision.clone(),
+                };
+                measurements.push(one(Role::Measured, variant, values, revision));
                 if let Some(anchor) = anchor
                     && let Some(values) = anchor.metrics.get(metric)
                 {
@@ -76,7 +95,8 @@ pub fn recording(
         }
     }
     Some(Recording {
-        key: format!("{} {} {:016x}", first.host.id, first.started, first.seed),
+        key: (context.key.clone())
+            .unwrap_or_else(|| format!("{} {} {:016x}", first.host.id, first.started, first.seed)),
         project: context.project.clone(),
         started: first.started.clone(),
         tool: format!("genba {}", first.genba),

@@ -220,3 +220,63 @@ fn results_of_other_programs_are_imported_once() {
     let output = genba(here.path(), &["history", "import", "h.json"]);
     assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
 }
+
+#[test]
+fn a_change_point_of_one_commit_is_explained_by_its_function() {
+    const TEST: &str = "a_change_point_of_one_commit_is_explained_by_its_function";
+    if !genba_testing::has(TEST, "git") || !genba_testing::has(TEST, "cc") {
+        return;
+    }
+    let here = scratch();
+    repository(here.path());
+    // The slow version does twice the work; time itself is not asserted on.
+    for (index, rounds) in [(0, 20), (1, 20), (2, 20), (3, 40), (4, 40), (5, 40)] {
+        let source = format!(
+            "#include <stdio.h>\n__attribute__((noinline)) static unsigned work(unsigned n) {{\n\
+             unsigned x = {index};\nfor (unsigned i = 0; i < n * 1000000u; i++)\n\
+             x = x * 1664525u + 1013904223u;\nreturn x; }}\n\
+             int main(void) {{ return printf(\"%d\\n\", work({rounds}) == 7) < 0; }}\n"
+        );
+        std::fs::write(here.path().join("p.c"), source).expect("written");
+        shell(
+            here.path(),
+            &format!(
+                "echo p > .git/info/exclude && cc -O1 -g -o p p.c && git add . && git commit -qm 'commit {index}'"
+            ),
+        );
+        let args = ["history", "record", "-r", "5", "--", "./p"];
+        let output = genba(here.path(), &args);
+        assert!(output.status.success(), "{}", text_of(&output));
+    }
+    let args = ["history", "show", "--json", "--metric", "user"];
+    let document = json(here.path(), "history", &args);
+    let Some(commit) = document["points"][0]["commit"].as_str() else {
+        genba_testing::skip(
+            TEST,
+            genba_testing::MACHINE,
+            "the noise hides a factor of two",
+        );
+        return;
+    };
+    let output = genba(here.path(), &["history", "explain", "0000000"]);
+    assert!(!output.status.success());
+    assert!(
+        text_of(&output).contains("no change point"),
+        "{}",
+        text_of(&output)
+    );
+    let args = [
+        "history",
+        "explain",
+        commit,
+        "--metric",
+        "user",
+        "--build",
+        "cc -O1 -g -o p p.c",
+        "--side-budget",
+        "1s",
+    ];
+    let text = text_of(&genba(here.path(), &args));
+    assert!(text.contains("commit 3"), "{text}");
+    assert!(text.contains("work"), "{text}");
+}

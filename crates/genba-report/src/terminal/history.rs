@@ -50,6 +50,20 @@ pub fn history(all: &HistoryReport, screen: Screen) -> String {
     out
 }
 
+/// Renders one change: what changed, by how much, and in which commits.
+#[must_use]
+pub fn history_change(change: &HistoryChange, screen: Screen) -> String {
+    let name = wording::name(&change.benchmark, &change.variant, &change.metric);
+    let name = safe_text::sanitise(&name);
+    let text = safe_text::sanitise(&wording::sentence(change));
+    let range = safe_text::sanitise(&wording::range(change));
+    format!(
+        "{}\n  {}\n  95 % of the probability is in {range}\n",
+        screen.paint(STRONG, &name),
+        screen.paint(style(change), &text)
+    )
+}
+
 fn plot(out: &mut String, series: &HistorySeries, changes: &[&HistoryChange], screen: Screen) {
     let width = screen.columns();
     let name = wording::name(&series.benchmark, &series.variant, &series.metric);

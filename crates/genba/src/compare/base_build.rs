@@ -42,15 +42,8 @@ pub fn add_base(
             "--against REVISION with --build takes one command, which runs in the checkout and here",
         ));
     };
-    let cache = cache_directory()?;
     let here = std::env::current_dir().unwrap_or_default();
-    let mut line = ProgressLine::new(output);
-    let base = cached_checkout(&cache, &here, reference, build, |path| {
-        line.update(&format!("building {reference}"), None);
-        run_build(build, path, timeout, cancel).map_err(BuildFailure)
-    })
-    .map_err(|failure| failure.0)?;
-    drop(line);
+    let base = built_checkout(&here, reference, build, timeout, cancel, output)?;
     let command = command.clone();
     let change = name.take().unwrap_or_else(|| "change".to_owned());
     let short: String = base.commit.chars().take(10).collect();
@@ -64,6 +57,25 @@ pub fn add_base(
         here.join(own).display().to_string(),
     ];
     Ok(base)
+}
+
+/// A checkout of `reference` of the repository around `from`, built by `build` now or earlier. It is
+/// kept as long as the result lives.
+pub fn built_checkout(
+    from: &Path,
+    reference: &str,
+    build: &str,
+    timeout: Option<Duration>,
+    cancel: &Cancel,
+    output: &Output,
+) -> Result<CachedCheckout, Failure> {
+    let cache = cache_directory()?;
+    let mut line = ProgressLine::new(output);
+    cached_checkout(&cache, from, reference, build, |path| {
+        line.update(&format!("building {reference}"), None);
+        run_build(build, path, timeout, cancel).map_err(BuildFailure)
+    })
+    .map_err(|failure| failure.0)
 }
 
 /// `$XDG_CACHE_HOME/genba/builds` or `~/.cache/genba/builds`.
@@ -103,7 +115,7 @@ fn run_build(
     let end = said.get(start..).unwrap_or(&said);
     Err(Failure::new(
         Exit::TargetFailed,
-        format!("the build of the base {how}: {line}\n{}", end.trim()),
+        format!("the build {how}: {line}\n{}", end.trim()),
     ))
 }
 

@@ -21,6 +21,27 @@ pub struct Anchor {
     pub recipe: Option<String>,
 }
 
+/// Which history.
+#[derive(Debug, clap::Args)]
+pub struct StoreArg {
+    /// The store: sqlite:FILE or postgres://….
+    #[arg(
+        id = "history",
+        long = "history",
+        value_name = "STORE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    store: String,
+}
+
+impl StoreArg {
+    /// The location that the option names, else the default one.
+    pub fn location(&self) -> Result<Location, Failure> {
+        location(&self.store)
+    }
+}
+
 /// The location that an option names, else `$GENBA_HISTORY`, else the file beside the cases.
 pub fn location(option: &str) -> Result<Location, Failure> {
     let environment = std::env::var("GENBA_HISTORY").unwrap_or_default();
@@ -33,13 +54,20 @@ pub fn location(option: &str) -> Result<Location, Failure> {
 
 /// The commit that the working directory is at, or that `reference` names, and the project's name.
 pub fn revision(reference: Option<&str>) -> Result<(Option<Revision>, String), Failure> {
-    let here = std::env::current_dir().unwrap_or_default();
+    revision_at(&std::env::current_dir().unwrap_or_default(), reference)
+}
+
+/// As [`revision`], of the repository around `here`.
+pub fn revision_at(
+    here: &Path,
+    reference: Option<&str>,
+) -> Result<(Option<Revision>, String), Failure> {
     let folder = here
         .file_name()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let head = genba_build::head_revision(&here, reference).map_err(Failure::usage)?;
+    let head = genba_build::head_revision(here, reference).map_err(Failure::usage)?;
     let Some(head) = head else {
         return Ok((None, folder));
     };
@@ -93,6 +121,7 @@ pub fn keep(
         recipe: args.anchor.as_ref().and_then(|one| one.recipe.clone()),
         anchor: (args.anchor.as_ref()).map(|one| (one.variant.clone(), one.revision.clone())),
         build_ids: build_ids(&reports, &args.directory),
+        ..RecordingContext::default()
     };
     let at = context.revision.as_ref().map(|one| match one.dirty {
         true => format!(" at {} with uncommitted changes", short(&one.commit)),

@@ -11,10 +11,10 @@ mod run_comparison;
 mod runtime_args;
 mod suite_plans;
 
-pub use base_build::{add_base, count_both};
+pub use base_build::{add_base, built_checkout, count_both};
 pub use compare_args::CompareArgs;
 pub use comparison_case::progress_text;
 pub use finding_check::FindingCheck;
-pub use history_store::{Anchor, location, revision};
+pub use history_store::{Anchor, StoreArg, location, revision, revision_at};
 pub use host_measurement::{ThisHost, measure};
 pub use run_comparison::{Compared, run, write};

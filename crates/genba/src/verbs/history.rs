@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
-use genba_history::{
-    History, Location, NamedRevision, PointFilter, SeriesFilter, analyse, compare_revisions,
-};
-use genba_model::HistoryReport;
+use genba_history::{History, NamedRevision};
 use genba_report::{page, terminal};
 
 use crate::compare::{self, Anchor, CompareArgs, write};
@@ -14,8 +11,14 @@ use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 
+#[path = "history/explain_point.rs"]
+mod explain_point;
 #[path = "history/import.rs"]
 mod import;
+#[path = "history/selected_series.rs"]
+mod selected_series;
+
+use selected_series::SelectArgs;
 
 /// Arguments of `genba history`.
 #[derive(Debug, ClapArgs)]
@@ -26,6 +29,7 @@ mod import;
   genba history show                                     every series: plots or a table, change points
   genba history show --benchmark parse --metric wall --branch main --page history.html
   genba history compare v1.0 main                        two commits or branches, in each series
+  genba history explain 3fa21c --build make              bisects, builds both sides, says what changed
   genba history import bench.json                        hyperfine, Criterion, Google Benchmark, …
 
 The store is --history, $GENBA_HISTORY (sqlite:FILE or postgres://USER@HOST/DATABASE) or
@@ -50,6 +54,8 @@ enum Action {
         #[command(flatten)]
         show: ShowArgs,
     },
+    /// Find the commit of a change point, and what in it changed the time.
+    Explain(explain_point::ExplainArgs),
     /// Import results: JSON of hyperfine, pytest-benchmark, Google Benchmark or Criterion
     /// (sample.json, or its target/criterion), or what benchmark_driver printed.
     Import(import::ImportArgs),
@@ -65,62 +71,11 @@ struct RecordArgs {
     compare: CompareArgs,
 }
 
-/// Which series of which store.
+/// Which series to show, and how.
 #[derive(Debug, ClapArgs)]
 struct ShowArgs {
-    /// The store: sqlite:FILE or postgres://….
-    #[arg(
-        long,
-        value_name = "STORE",
-        default_value = "",
-        hide_default_value = true
-    )]
-    history: String,
-
-    /// Benchmark: its name, or a part of it.
-    #[arg(
-        short,
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    benchmark: String,
-
-    /// Variant.
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    variant: String,
-
-    /// Metric [default: wall, or all where there is none].
-    #[arg(short, long, value_name = "NAME")]
-    metric: Option<String>,
-
-    /// Branch [default: all].
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    branch: String,
-
-    /// Beginning of the host's id [default: all, each as a series of its own].
-    #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
-    host: String,
-
-    /// Project [default: all].
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    project: String,
+    #[command(flatten)]
+    select: SelectArgs,
 
     /// Write a self-contained page to this file.
     #[arg(long, value_name = "FILE")]
@@ -145,6 +100,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             after,
             show: args,
         } => show(&args, Some([named(before), named(after)]), output),
+        Action::Explain(args) => explain_point::run(&args, output),
         Action::Import(args) => import::run(&args, output),
     }
 }
@@ -203,8 +159,7 @@ fn named(name: String) -> NamedRevision {
 }
 
 fn show(args: &ShowArgs, revisions: Option<[NamedRevision; 2]>, output: &Output) -> VerbResult {
-    let location = compare::location(&args.history)?;
-    let report = report(args, &location, revisions.as_ref())?;
+    let report = selected_series::report(&args.select, revisions.as_ref())?;
     if let Some(path) = &args.page {
         write(path, &page::history_html(&report))?;
         output.note(&format!("page: {}", path.display()));
@@ -215,80 +170,4 @@ fn show(args: &ShowArgs, revisions: Option<[NamedRevision; 2]>, output: &Output)
         output.result(&terminal::history(&report, output.screen()))?;
     }
     Ok(Exit::Done)
-}
-
-/// Reads and analyses the series that are selected.
-fn report(
-    args: &ShowArgs,
-    location: &Location,
-    revisions: Option<&[NamedRevision; 2]>,
-) -> Result<HistoryReport, Failure> {
-    let mut history = History::open_existing(location)?;
-    let mut filter = SeriesFilter {
-        project: args.project.clone(),
-        benchmark: args.benchmark.clone(),
-        variant: args.variant.clone(),
-        metric: args.metric.clone().unwrap_or_else(|| "wall".to_owned()),
-        host: args.host.clone(),
-        branch: args.branch.clone(),
-    };
-    let mut selected = history.series(&filter)?;
-    if selected.is_empty() && args.metric.is_none() {
-        filter.metric = String::new();
-        selected = history.series(&filter)?;
-    }
-    if selected.is_empty() {
-        return Err(Failure::usage(format!(
-            "no series in {} is selected; list them with: genba history show",
-            location.display()
-        )));
-    }
-    let points = PointFilter {
-        branch: args.branch.clone(),
-    };
-    let mut report = HistoryReport {
-        genba: env!("CARGO_PKG_VERSION").to_owned(),
-        store: location.display(),
-        points: Vec::new(),
-        series: Vec::new(),
-        comparisons: Vec::new(),
-        hosts: Vec::new(),
-        notes: Vec::new(),
-    };
-    for one in &selected {
-        let analysed = analyse(one, &history.points(one.id, &points)?, &args.branch);
-        let index = report.series.len() as u32;
-        if let Some([before, after]) = revisions {
-            let compared = compare_revisions(&analysed.series, before, after);
-            let Some(compared) = compared else {
-                continue;
-            };
-            report.comparisons.push(genba_model::HistoryComparison {
-                series: index,
-                ..compared
-            });
-        }
-        let changes = analysed.changes.into_iter();
-        report
-            .points
-            .extend(changes.map(|change| genba_model::HistoryChange {
-                series: index,
-                ..change
-            }));
-        report.series.push(analysed.series);
-        report.notes.extend(analysed.notes);
-        if !report.hosts.iter().any(|host| host.id == one.host) {
-            report.hosts.push(history.host(&one.host)?);
-        }
-    }
-    if report.series.is_empty()
-        && let Some([before, after]) = revisions
-    {
-        return Err(Failure::usage(format!(
-            "no series has measurements of both {:?} and {:?}; genba history show lists what there is",
-            before.name, after.name
-        )));
-    }
-    report.points.sort_by_key(|one| !one.worse);
-    Ok(report)
 }

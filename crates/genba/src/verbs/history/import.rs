@@ -8,20 +8,14 @@ use genba_history::import::{self, Imported, MAX_BYTES};
 use genba_history::{Build, History, Measurement, Recorded, Recording, Role};
 use genba_model::HostFingerprint;
 
-use crate::compare::{self, ThisHost};
+use crate::compare::{self, StoreArg, ThisHost};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 
 #[derive(Debug, ClapArgs)]
 pub struct ImportArgs {
-    /// The store: sqlite:FILE or postgres://….
-    #[arg(
-        long,
-        value_name = "STORE",
-        default_value = "",
-        hide_default_value = true
-    )]
-    history: String,
+    #[command(flatten)]
+    store: StoreArg,
 
     /// The revision that was measured [default: the file's, else the one that is checked out].
     #[arg(long, value_name = "REVISION")]
@@ -55,7 +49,7 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
             files.push(path.clone());
         }
     }
-    let mut history = History::open(&compare::location(&args.history)?)?;
+    let mut history = History::open(&args.store.location()?)?;
     let (mut new, mut benchmarks) = (0, 0);
     for path in &files {
         let fail =
