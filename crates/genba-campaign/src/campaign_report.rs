@@ -179,6 +179,42 @@ fn results_on(
     Ok((results, found))
 }
 
+/// A stored block as a comparison of its own, for the history.
+#[derive(Clone, Debug)]
+pub struct BlockComparison<'a> {
+    /// Its key.
+    pub key: &'a str,
+    /// Its group, whose cells say what the variants are.
+    pub group: &'a Group,
+    /// Node that measured it.
+    pub node: &'a str,
+    /// Its runs, compared.
+    pub report: ComparisonReport,
+}
+
+/// The stored blocks in which something was measured.
+///
+/// # Errors
+/// A plan that has passed its check has none.
+pub fn block_comparisons(
+    all: StoredCampaign<'_>,
+) -> Result<Vec<BlockComparison<'_>>, ExperimentError> {
+    let stored = (all.matrix.blocks.iter())
+        .filter_map(|block| Some((block, all.blocks.get(&block.key)?)))
+        .filter(|(_, result)| result.failure.is_none());
+    stored
+        .map(|(block, result)| {
+            let group = &all.matrix.groups[block.group];
+            Ok(BlockComparison {
+                key: &result.key,
+                group,
+                node: &result.node,
+                report: judge(all, group, block.host, &[result], true)?,
+            })
+        })
+        .collect()
+}
+
 /// Judges blocks of one group and one fingerprint as `genba bench` does.
 fn judge(
     all: StoredCampaign<'_>,

@@ -149,6 +149,32 @@ fn killed_campaign_is_resumed_and_more_repeats_keep_what_is_stored() {
 }
 
 #[test]
+fn blocks_are_kept_in_the_history_once() {
+    let here = scratch();
+    repository(here.path());
+    let plan = PLAN.replace("\"broken\", ", "");
+    std::fs::write(here.path().join("plan.toml"), plan).expect("written");
+    for new in ["6 blocks recorded", "0 blocks recorded"] {
+        let (code, _, error) = run_genba(here.path(), &["campaign", "plan.toml", "--history"]);
+        assert_eq!(code, 0, "{error}");
+        assert!(error.contains(new), "{error}");
+    }
+    let words = ["history", "show", "--metric", "work", "--json"];
+    let all = json(here.path(), "history", &words);
+    let series = all["series"].as_array().expect("a list");
+    assert_eq!(series.len(), 1);
+    assert_eq!(
+        (&series[0]["benchmark"], &series[0]["variant"]),
+        (&"plan".into(), &"plain".into())
+    );
+    // Six blocks of two commits each.
+    let measurements = series[0]["measurements"].as_array().expect("a list");
+    assert_eq!(measurements.len(), 12);
+    let three = sh(here.path(), "git rev-parse three");
+    assert_eq!(all["points"][0]["commit"], three.trim());
+}
+
+#[test]
 fn mistakes_of_a_plan_are_named_before_anything_runs() {
     let here = scratch();
     for (text, said) in [

@@ -1,5 +1,8 @@
 //! `genba campaign`: revisions × builds × options × hosts × repeats, in blocks.
 
+#[path = "campaign/history.rs"]
+mod history;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,6 +29,7 @@ use crate::progress_line::ProgressLine;
 #[command(after_help = "Examples:
   genba campaign plan.toml --dry-run     the blocks, where they run, what they cost
   genba campaign plan.toml               here, one block after another
+  genba campaign plan.toml --history     keep the blocks in the history as well
   genba campaign plan.toml --on slurm    a job for each block, on the nodes that the plan names
 
 A plan, complete:
@@ -65,6 +69,11 @@ pub struct Args {
     /// Make builds and blocks again that failed.
     #[arg(long)]
     retry_failed: bool,
+
+    /// Keep the blocks in the history as well: sqlite:FILE, postgres://… [default: $GENBA_HISTORY or
+    /// .genba/history.sqlite].
+    #[arg(long, value_name = "STORE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "dry_run")]
+    history: Option<String>,
 
     #[command(flatten)]
     json: JsonArgs,
@@ -189,6 +198,9 @@ fn finish(
     let document = genba_campaign::campaign_report(all, &place, args.on.name(), session)?;
     let path = directory.path().join("campaign.html");
     write(&path, &page::campaign_html(&document))?;
+    if let Some(option) = &args.history {
+        output.note(&history::keep(option, all)?);
+    }
     if args.json.wanted() {
         output.json(&args.json, "campaign", &document)?;
     } else {
