@@ -14,21 +14,20 @@ pub(super) fn write(detail: &SampledDetail, out: &mut dyn Write) -> io::Result<(
         .map(|module| one_line(&module.path).replace([' ', '(', ')'], "_"))
         .collect();
     let event = one_line(&detail.event.name).replace(' ', "_");
+    // Readers need a time. Samples without one are laid one behind the other, as long as their weight.
+    let mut laid = 0u64;
     for sample in &detail.samples {
         let thread = &detail.threads[sample.thread as usize];
-        let comm = match one_line(&thread.name) {
-            name if name.is_empty() => "[unknown]".to_owned(),
-            name => name,
-        };
+        let comm = thread_name(&thread.name);
         write!(out, "{comm} {:>7}/{:<7} ", thread.pid, thread.tid)?;
-        if let Some(time) = sample.time_ns {
-            write!(
-                out,
-                "{}.{:06}: ",
-                time / 1_000_000_000,
-                time / 1000 % 1_000_000
-            )?;
-        }
+        let time = sample.time_ns.unwrap_or(laid);
+        laid = laid.saturating_add(sample.weight);
+        write!(
+            out,
+            "{}.{:06}: ",
+            time / 1_000_000_000,
+            time / 1000 % 1_000_000
+        )?;
         writeln!(out, "{:>10} {event}: ", sample.weight)?;
         for frame in detail.frames_of(sample.stack) {
             let function = detail.function(frame);
@@ -44,6 +43,21 @@ pub(super) fn write(detail: &SampledDetail, out: &mut dyn Write) -> io::Result<(
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// The name of a thread as perf writes it: as it is. Readers take the first number behind a blank for the thread's id and the
+/// first colon behind that for the end of the time, so a name that has both gets `_` for its colons.
+fn thread_name(name: &str) -> String {
+    let name = one_line(name);
+    let is_number =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let mut words = name.split(' ');
+    let is_ambiguous = words.any(is_number) && words.any(|word| word.contains(':'));
+    match name.is_empty() {
+        true => "[unknown]".to_owned(),
+        false if is_ambiguous => name.replace(':', "_"),
+        false => name,
+    }
 }
 
 /// A name that stays on its line and does not end the frame.

@@ -286,6 +286,42 @@ fn perf_script_collapses_to_the_same_stacks() {
     assert!(out.contains("leaf (inlined)\n") && out.contains("walk (/bin/prog)\n"));
 }
 
+/// perf writes names of threads as they are, and so do we; readers must not take a number in them for a time.
+#[test]
+fn thread_names_with_blanks_and_digits_keep_their_weights() {
+    use inferno::collapse::{Collapse as _, perf};
+    for name in [
+        "worker 1",
+        "1 2",
+        "tokio-rt 12/34",
+        "kworker/0:1",
+        "pool 3: 4",
+        "pool 3 a:b",
+        "worker 9 8;1 <x>:y 7",
+        "a 1:2 3",
+        "12",
+    ] {
+        for timed in [true, false] {
+            let mut detail = detail(str::to_owned);
+            detail
+                .threads
+                .iter_mut()
+                .for_each(|one| one.name = name.to_owned());
+            if !timed {
+                detail.samples.iter_mut().for_each(|one| one.time_ns = None);
+            }
+            let mut folder = perf::Folder::from(perf::Options::default());
+            let mut out = Vec::new();
+            let script = written(SamplesFormat::PerfScript, &detail);
+            folder.collapse(script.as_slice(), &mut out).unwrap();
+            let out = String::from_utf8(out).unwrap();
+            let weights = out.lines().map(|line| line.rsplit_once(' ').unwrap().1);
+            let sum: u64 = weights.map(|weight| weight.parse::<u64>().unwrap()).sum();
+            assert_eq!(sum, 5_000_000, "{name} {timed}: {out}");
+        }
+    }
+}
+
 /// Costs by name in a tool's table: the first column and the last word of each line.
 fn table(text: &str) -> BTreeMap<String, String> {
     (text.lines())
