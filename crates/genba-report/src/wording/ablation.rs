@@ -173,8 +173,10 @@ fn sum_sentence(sum: &AblationSum) -> String {
     let parts = amount(&sum.components, &sum.unit);
     if sum.adds_up {
         format!(
-            "the components add up: {parts} separately, {together} together (difference {})",
-            amount(&sum.interaction, &sum.unit)
+            "the components add up: {parts} separately, {together} together; pair by pair, the difference is \
+             between {} and {}",
+            signed(sum.interaction.low, &sum.unit),
+            signed(sum.interaction.high, &sum.unit)
         )
     } else if sum.interaction.value < 0.0 {
         format!(
@@ -187,6 +189,17 @@ fn sum_sentence(sum: &AblationSum) -> String {
             "the components do not add up: {parts} separately, but {together} together, {} more",
             amount(&sum.interaction, &sum.unit)
         )
+    }
+}
+
+/// Returns one end of an interval with its sign: `−0.6 ms`. The middle of paired differences need not be the difference of
+/// the two sums that are shown beside it, so a sum that adds up has the ends alone.
+fn signed(value: f64, unit: &str) -> String {
+    let sign = if value < 0.0 { "−" } else { "+" };
+    let size = Estimate::exact(value.abs());
+    match unit {
+        "seconds" => format!("{sign}{}", format::seconds(size.value)),
+        unit => format!("{sign}{}", metrics::amount(&size, unit)),
     }
 }
 
