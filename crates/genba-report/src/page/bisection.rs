@@ -6,7 +6,7 @@ use genba_model::{Bisection, Estimate};
 use genba_units::format;
 
 use super::comparison::class;
-use super::document;
+use super::{axis_ticks, document};
 use crate::escape_html::{escape, escape_fit};
 use crate::wording::{bisection as wording, metrics};
 
@@ -14,6 +14,11 @@ use crate::wording::{bisection as wording, metrics};
 const MAX_ROWS: usize = 400;
 /// Maximum number of values drawn of one variant.
 const MAX_DOTS: usize = 60;
+
+/// Maximum length of a name below the plot, characters.
+const MAX_LABEL_CHARS: usize = 18;
+/// Room for such a name, in units of the plot.
+const LABEL_WIDTH: f64 = 150.0;
 
 /// Renders a bisection as one self-contained HTML file without a script.
 #[must_use]
@@ -190,11 +195,16 @@ fn picture(out: &mut String, all: &Bisection) {
         "<h2>Measured values, in order</h2>\n<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" \
          width=\"100%\" role=\"img\" aria-label=\"values of the candidates\">"
     );
-    for value in [low + room, high - room] {
+    let marks = axis_ticks::ticks(low, high, false);
+    let step = marks
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .fold(room, f64::min);
+    for value in marks {
         let e = Estimate {
             value,
-            low: value - room,
-            high: value + room,
+            low: value - step / 4.0,
+            high: value + step / 4.0,
         };
         let _ = write!(
             out,
@@ -223,6 +233,8 @@ fn picture(out: &mut String, all: &Bisection) {
     for (place, values) in &series {
         let behind = culprit.is_some_and(|culprit| *place >= culprit);
         let colour = if behind { "var(--hot)" } else { "var(--cool)" };
+        let name = escape_fit(&all.variants[*place].name, 80);
+        let _ = write!(out, "<g><title>{name}</title>");
         for value in values {
             let _ = write!(
                 out,
@@ -231,18 +243,45 @@ fn picture(out: &mut String, all: &Bisection) {
                 y(*value)
             );
         }
+        out.push_str("</g>");
     }
-    for place in [0, all.variants.len() - 1] {
-        let anchor = if place == 0 { "start" } else { "end" };
+    for place in named_places(all.variants.len(), culprit, &|place| x(place)) {
+        let anchor = match place {
+            0 => "start",
+            place if place == all.variants.len() - 1 => "end",
+            _ => "middle",
+        };
+        let class = match culprit == Some(place) {
+            true => " style=\"fill:var(--hot)\"",
+            false => "",
+        };
         let _ = write!(
             out,
-            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
+            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\"{class}>{}</text>",
             x(place),
             height - 6.0,
-            escape_fit(&all.variants[place].name, 30)
+            escape_fit(&all.variants[place].name, MAX_LABEL_CHARS)
         );
     }
     out.push_str("</svg>\n");
+}
+
+/// Returns the places whose names are written below a plot, without one over another: the culprit, the ends, and others where
+/// there is room.
+fn named_places(count: usize, culprit: Option<usize>, x: &dyn Fn(usize) -> f64) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    let first = culprit.into_iter().chain([0, count.saturating_sub(1)]);
+    for place in first.chain(1..count) {
+        if place < count
+            && chosen
+                .iter()
+                .all(|&other| (x(other) - x(place)).abs() >= LABEL_WIDTH)
+        {
+            chosen.push(place);
+        }
+    }
+    chosen.sort_unstable();
+    chosen
 }
 
 fn comparisons(out: &mut String, all: &Bisection) {
@@ -325,4 +364,19 @@ fn skipped(out: &mut String, all: &Bisection) {
         );
     }
     out.push_str("</ul>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named_places;
+
+    #[test]
+    fn culprit_and_ends_are_named_and_no_name_is_over_another() {
+        let x = |place: usize| 10.0 * place as f64;
+        assert_eq!(named_places(100, Some(50), &x), [0, 15, 30, 50, 65, 80, 99]);
+        // Beside an end, the culprit's name is the one that is written.
+        assert_eq!(named_places(100, Some(98), &x)[0], 0);
+        assert!(named_places(100, Some(98), &x).contains(&98));
+        assert_eq!(named_places(2, None, &|place| 900.0 * place as f64), [0, 1]);
+    }
 }
