@@ -17,9 +17,11 @@ mod function_code;
 mod hits;
 mod lines;
 mod merge_stacks;
+mod name_addresses;
 mod profile;
 mod resolved_profile;
 mod sampled_detail;
+mod sampled_profile;
 mod single_function;
 pub mod skid_correction;
 mod stacks;
@@ -33,7 +35,9 @@ pub use error::AttributionError;
 pub use function_code::FunctionCode;
 pub use hits::{AddressHits, Histogram, Hits};
 pub use merge_stacks::with_stacks_of;
+pub use name_addresses::name_addresses;
 pub use profile::ProfileOptions;
 pub use resolved_profile::{
     Function, FunctionId, Place, ResolveOptions, ResolvedProfile, TimedSample, share_of,
 };
+pub use sampled_profile::sampled_profile;

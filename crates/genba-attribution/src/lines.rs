@@ -164,7 +164,7 @@ impl Lines {
 }
 
 /// How many of the largest weights are needed for `wanted`; `None` if all do not suffice.
-fn number_needed(mut weights: Vec<f64>, wanted: f64) -> Option<u32> {
+pub(crate) fn number_needed(mut weights: Vec<f64>, wanted: f64) -> Option<u32> {
     weights.sort_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;
     for (index, weight) in weights.iter().enumerate() {

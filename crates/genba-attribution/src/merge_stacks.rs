@@ -96,6 +96,7 @@ mod tests {
                 kernel: false,
                 precision: Precision::Skid,
             },
+            imported_from: None,
             command: Vec::new(),
             samples: 100,
             lost: 0,

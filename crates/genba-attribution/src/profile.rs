@@ -48,6 +48,7 @@ impl ResolvedProfile {
         notes.extend(self.missing_symbols(&own));
         Profile {
             event: self.event.clone(),
+            imported_from: None,
             command: self.command.clone(),
             samples: self.hits.all.samples,
             lost: totals.lost,

@@ -1,6 +1,6 @@
 //! Cases of investigations: profile, annotations, findings and their export.
 
-use genba_model::{Annotation, Document, Investigation, Profile, RunSummary};
+use genba_model::{Annotation, Document, Investigation, Profile, RunSummary, StackTree};
 
 use crate::{Case, Phase, Result, stack_tables};
 
@@ -30,13 +30,46 @@ impl Case {
             return Ok(None);
         };
         if profile.collapsed.is_empty() {
-            profile.collapsed =
-                stack_tables::read(self.connection()).map_err(|failure| match failure {
-                    stack_tables::Failure::Sqlite(error) => self.fail()(error),
-                    stack_tables::Failure::Shape(what) => self.corrupt(what),
-                })?;
+            profile.collapsed = stack_tables::read(self.connection())
+                .map_err(|failure| self.fail_stacks(failure))?;
         }
         Ok(Some(profile))
+    }
+
+    /// The stacks of the profile as a tree: a tenth of the memory that written-out stacks take.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn stack_tree(&self) -> Result<StackTree> {
+        stack_tables::read_tree(self.connection()).map_err(|failure| self.fail_stacks(failure))
+    }
+
+    fn fail_stacks(&self, failure: stack_tables::Failure) -> crate::Error {
+        match failure {
+            stack_tables::Failure::Sqlite(error) => self.fail()(error),
+            stack_tables::Failure::Shape(what) => self.corrupt(what),
+        }
+    }
+
+    /// The investigation with those stacks only that a page can show: frames of less than `min_share` of the time, and those
+    /// deeper than `max_depth`, count for their callers.
+    ///
+    /// # Errors
+    /// As [`Case::investigation`].
+    pub fn investigation_for_page(
+        &self,
+        min_share: f64,
+        max_depth: usize,
+    ) -> Result<Investigation> {
+        let mut profile = self.get_document::<Profile>("profile")?;
+        if let Some(profile) = &mut profile
+            && profile.collapsed.is_empty()
+        {
+            let tree = self.stack_tree()?;
+            let least = (tree.total() as f64 * min_share) as u64;
+            profile.collapsed = tree.pruned(least, max_depth).rows();
+        }
+        self.investigation_with(profile)
     }
 
     /// The investigation, assembled from its parts. Missing parts are empty: an interrupted case has
@@ -45,6 +78,10 @@ impl Case {
     /// # Errors
     /// The file is damaged.
     pub fn investigation(&self) -> Result<Investigation> {
+        self.investigation_with(self.profile()?)
+    }
+
+    fn investigation_with(&self, profile: Option<Profile>) -> Result<Investigation> {
         let stored: Option<RunSummary> = self.get_document("summary")?;
         let (metrics, outliers) = stored.map(|s| (s.metrics, s.outliers)).unwrap_or_default();
         Ok(Investigation {
@@ -62,7 +99,7 @@ impl Case {
             },
             noise_floor: self.get_document("noise_floor")?.unwrap_or_default(),
             stat: self.get_document("stat")?,
-            profile: self.profile()?,
+            profile,
             script: self.get_document("script")?,
             annotations: self
                 .get_document::<Vec<Annotation>>("annotations")?
@@ -144,6 +181,7 @@ impl Case {
 fn without_stacks(profile: &Profile) -> Profile {
     Profile {
         event: profile.event.clone(),
+        imported_from: profile.imported_from.clone(),
         command: profile.command.clone(),
         samples: profile.samples,
         lost: profile.lost,

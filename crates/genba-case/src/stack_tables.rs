@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use genba_model::StackRow;
+use genba_model::{StackNode, StackRow, StackTree};
 use rusqlite::{Connection, Transaction};
 
 /// Bound on the text that the stacks of a file may expand to. A hostile tree of n nodes can
@@ -59,6 +59,66 @@ impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
+}
+
+/// Most frames that a tree may have: that many take 150 MB.
+const MAX_NODES: usize = 4_000_000;
+/// Most text of the names of a tree, bytes.
+const MAX_NAMES_BYTES: usize = 64 << 20;
+/// Longer names are cut.
+const MAX_NAME_CHARS: usize = 1_000;
+
+/// The stacks of the case as the tree that they are stored as.
+pub(crate) fn read_tree(connection: &Connection) -> Result<StackTree, Failure> {
+    let mut tree = StackTree::default();
+    let mut numbers: HashMap<i64, u32> = HashMap::new();
+    let mut bytes = 0usize;
+    let mut query = connection.prepare("SELECT id, substr(name, 1, ?1) FROM frame")?;
+    let mut found = query.query([MAX_NAME_CHARS as i64])?;
+    while let Some(row) = found.next()? {
+        let name: String = row.get(1)?;
+        bytes = bytes.saturating_add(name.len() + size_of::<String>());
+        if bytes > MAX_NAMES_BYTES {
+            return Err(Failure::Shape("more text in its stacks than any case has"));
+        }
+        numbers.insert(row.get(0)?, tree.names.len() as u32);
+        tree.names.push(name);
+    }
+    // By the ids in rising order.
+    let mut ids: Vec<i64> = Vec::new();
+    let mut query =
+        connection.prepare("SELECT id, parent, frame, weight FROM stack ORDER BY id")?;
+    let mut found = query.query([])?;
+    while let Some(row) = found.next()? {
+        let (id, parent, frame): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let Ok(own) = u64::try_from(row.get::<_, i64>(3)?) else {
+            return Err(Failure::Shape("a stack with a negative weight"));
+        };
+        let Some(&name) = numbers.get(&frame) else {
+            return Err(Failure::Shape("a stack with a frame that has no name"));
+        };
+        let parent = match parent {
+            0 => None,
+            parent => match ids.binary_search(&parent) {
+                Ok(index) => Some(index as u32),
+                Err(_) => return Err(Failure::Shape("a stack whose caller is missing")),
+            },
+        };
+        if ids.len() == MAX_NODES {
+            return Err(Failure::Shape(
+                "more frames in its stacks than any case has",
+            ));
+        }
+        ids.push(id);
+        tree.nodes.push(StackNode {
+            parent,
+            name,
+            own,
+            total: 0,
+        });
+    }
+    tree.add_totals();
+    Ok(tree)
 }
 
 /// The stacks of the case, in the order of the tree.

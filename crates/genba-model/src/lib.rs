@@ -39,6 +39,7 @@ mod run;
 mod sampled_detail;
 mod script;
 mod source_fix;
+mod stack_tree;
 mod stat;
 mod sweep;
 mod time_place;
@@ -114,6 +115,7 @@ pub use sampled_detail::{
 };
 pub use script::{NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile};
 pub use source_fix::{FixVerdict, SourceFix, TriedRewrite};
+pub use stack_tree::{StackNode, StackTree};
 pub use stat::{Counter, CounterNote, CounterState, Stat};
 pub use sweep::{
     KneeKind, ParameterScale, ParameterValue, Sweep, SweepKnee, SweepParameter, SweepPoint,

@@ -144,6 +144,10 @@ pub struct StackRow {
 pub struct Profile {
     /// The sampled event.
     pub event: Event,
+    /// Format of the file, if another program took the samples: `pprof`, `callgrind`, … A number of samples of 0 is
+    /// then an unknown number, and shares have no intervals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_from: Option<String>,
     /// Program and arguments, if the recording has them.
     pub command: Vec<String>,
     /// Number of samples.

@@ -85,6 +85,7 @@ pub fn profile() -> Profile {
     );
     Profile {
         event: event(),
+        imported_from: None,
         command: vec!["./tostr".into(), "300".into()],
         samples: 9000,
         lost: 12,

@@ -29,6 +29,9 @@ pub(crate) fn observed(all: &Investigation) -> String {
 /// kernel`.
 pub(crate) fn sampling(profile: &Profile) -> String {
     let event = &profile.event;
+    if let Some(format) = &profile.imported_from {
+        return imported(profile, format);
+    }
     let mut text = format!(
         "{} in {}, {}{}",
         format::plural(profile.samples, "sample"),
@@ -45,6 +48,24 @@ pub(crate) fn sampling(profile: &Profile) -> String {
     } else {
         ", user mode only"
     });
+    text.push_str(&losses(profile));
+    text
+}
+
+/// Returns the same of samples that another program took: `1,234 samples of cpu in 2.47 s, imported from pprof`.
+fn imported(profile: &Profile, format: &str) -> String {
+    let mut text = match (profile.samples, profile.event.name.as_str()) {
+        (0, name) => name.to_owned(),
+        (samples, "samples") => format::plural(samples, "sample"),
+        (samples, name) => format!("{} of {name}", format::plural(samples, "sample")),
+    };
+    if profile.duration_seconds > 0.0 {
+        text.push_str(&format!(
+            " in {}",
+            format::seconds(profile.duration_seconds)
+        ));
+    }
+    text.push_str(&format!(", imported from {format}"));
     text.push_str(&losses(profile));
     text
 }
@@ -200,6 +221,20 @@ mod tests {
         );
         profile.modules[1].symbols = "perf map".to_owned();
         assert_eq!(unnamed_code(&profile), None);
+    }
+
+    #[test]
+    fn samples_of_other_programs_name_their_format() {
+        let mut profile = profile_fixture();
+        profile.imported_from = Some("pprof".to_owned());
+        profile.lost = 0;
+        assert_eq!(
+            sampling(&profile),
+            "9,000 samples of cpu-clock in 1.81 s, imported from pprof"
+        );
+        profile.samples = 0;
+        profile.duration_seconds = 0.0;
+        assert_eq!(sampling(&profile), "cpu-clock, imported from pprof");
     }
 
     #[test]

@@ -140,6 +140,7 @@ fn of_script(script: ScriptProfile) -> Profile {
             kernel: false,
             precision: Precision::Skid,
         },
+        imported_from: None,
         command: script.command,
         samples: script.samples,
         lost: 0,
