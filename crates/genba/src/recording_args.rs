@@ -7,9 +7,10 @@ use clap::Args;
 use genba_attribution::{AttributionError, ResolveOptions, ResolvedProfile};
 use genba_case::{Case, Store};
 use genba_code::SourceCache;
+use genba_import::Imported;
 use genba_investigate::explanation_inputs::{JOIN, Join};
 use genba_investigate::join_counts::{self, COUNTS_FILE};
-use genba_model::{CaseKind, RawCounts, SampledDetail, ScriptProfile, Waits};
+use genba_model::{CaseKind, Profile, RawCounts, SampledDetail, ScriptProfile, Waits};
 use genba_profile::jit;
 use genba_runtime::script::ScriptError;
 use genba_units::parse_positive_number;
@@ -22,8 +23,9 @@ const DEFAULT_INPUT: &str = "perf.data";
 /// The recording to read, with counts to join.
 #[derive(Debug, Args)]
 pub struct RecordingArgs {
-    /// Recording to read: a perf.data file of genba or perf, or a case id (or `latest`)
-    /// [default: perf.data].
+    /// Recording to read: a perf.data file of genba or perf, a case id (or `latest`), or, for report, flame,
+    /// diff and export, a profile of another program: collapsed stacks, pprof, callgrind, Firefox
+    /// Profiler [default: perf.data].
     #[arg(short, long, value_name = "FILE|CASE")]
     input: Option<PathBuf>,
 
@@ -62,6 +64,35 @@ impl RecordingArgs {
         }
         self.input = self.input.take().or(input);
         Ok(())
+    }
+
+    /// The profile of another program that the input is; `None` for recordings and cases.
+    pub fn imported(&self) -> Result<Option<Imported>, Failure> {
+        let input = self.input();
+        // Counts of genba are JSON, too.
+        if self.counts.is_some() || is_counts(input) {
+            return Ok(None);
+        }
+        let imported = genba_import::open(input, self.event.as_deref())
+            .map_err(|error| Failure::usage(format!("{}: {error}", input.display())))?;
+        Ok(imported.map(|mut one| {
+            let unnamed = genba_attribution::name_addresses(&mut one.detail);
+            if unnamed > 0 {
+                one.detail.notes.push(format!(
+                    "{unnamed} functions have addresses for names: the file has none, and the programs are not here as \
+                     they were sampled, by their build ids"
+                ));
+            }
+            one
+        }))
+    }
+
+    /// The same as a profile by function, line, module, thread and stack.
+    pub fn imported_profile(&self) -> Result<Option<Profile>, Failure> {
+        let imported = self.imported()?;
+        let profile =
+            |one: Imported| genba_attribution::sampled_profile(&one.detail, one.format.name());
+        Ok(imported.map(profile))
     }
 
     fn input(&self) -> &Path {
@@ -160,7 +191,7 @@ impl RecordingArgs {
 
     /// Opens the recording and joins it with the code.
     pub fn open(&self, stacks: bool, kernel_names: bool) -> Result<ResolvedProfile, Failure> {
-        let path = self.path()?;
+        let path = self.recording_path()?;
         let options = ResolveOptions {
             event: self.event.clone(),
             stacks,
@@ -174,6 +205,9 @@ impl RecordingArgs {
 
     /// The samples of the recording one by one.
     pub fn sampled_detail(&self) -> Result<SampledDetail, Failure> {
+        if let Some(imported) = self.imported()? {
+            return Ok(imported.detail);
+        }
         let path = self.path()?;
         let options = ResolveOptions {
             event: self.event.clone(),
@@ -188,7 +222,7 @@ impl RecordingArgs {
     pub fn exact_counts(&self) -> Result<Option<RawCounts>, Failure> {
         let file = match &self.counts {
             Some(file) => file,
-            None if is_json(self.input()) => self.input(),
+            None if is_counts(self.input()) => self.input(),
             None => return Ok(None),
         };
         let raw = genba_count::saved_counts::read(file).map_err(Failure::usage)?;
@@ -206,7 +240,7 @@ impl RecordingArgs {
 
     /// Opens the recording for one function alone; `None` if it takes the whole to find it.
     pub fn open_for(&self, function: &str) -> Result<Option<ResolvedProfile>, Failure> {
-        let path = self.path()?;
+        let path = self.recording_path()?;
         let options = ResolveOptions {
             event: self.event.clone(),
             ..ResolveOptions::default()
@@ -240,6 +274,19 @@ impl RecordingArgs {
         Ok(())
     }
 
+    /// The path of a recording that has addresses: not of the profile of another program.
+    fn recording_path(&self) -> Result<PathBuf, Failure> {
+        match self.imported()? {
+            Some(imported) => Err(Failure::usage(format!(
+                "{} is a profile of another program ({}), which has no code to show\n  it can be read by: \
+                 genba report, flame, diff, export",
+                self.input().display(),
+                imported.format.name()
+            ))),
+            None => self.path(),
+        }
+    }
+
     /// The path of the recording: the input itself, or the recording of the case it names.
     fn path(&self) -> Result<PathBuf, Failure> {
         if self.input().exists() {
@@ -265,15 +312,21 @@ impl RecordingArgs {
     }
 }
 
-/// Whether a file is a JSON document: recordings start with a magic number, counts with a brace.
-pub fn is_json(path: &Path) -> bool {
+/// Whether a file is a JSON document of genba's, as of `genba count -o`, by its begin: the profiles of other programs can be
+/// JSON, too.
+pub fn is_counts(path: &Path) -> bool {
     use std::io::Read;
-    let mut first = [0];
-    path.is_file()
-        && std::fs::File::open(path)
-            .and_then(|mut file| file.read_exact(&mut first))
-            .is_ok()
-        && first == *b"{"
+    let mut first = Vec::new();
+    let file = path.is_file().then(|| std::fs::File::open(path));
+    let Some(Ok(file)) = file else { return false };
+    if file.take(200).read_to_end(&mut first).is_err() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&first);
+    let head: String = (text.chars().filter(|c| !c.is_whitespace()))
+        .take(40)
+        .collect();
+    head.starts_with("{\"schema\":\"genba/")
 }
 
 /// How counts of one run join samples of one run, both taken on this host.

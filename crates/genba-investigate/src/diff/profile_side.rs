@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, ResolvedProfile};
 use genba_code::SourceCache;
 use genba_count::Transfers;
-use genba_model::{Annotation, Counts, FunctionRow, Investigation, Metric, Profile, RawCounts};
+use genba_model::{
+    Annotation, Counts, FunctionRow, Investigation, Metric, Profile, RawCounts, SampleUnit,
+    SampledDetail,
+};
 use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory};
 
@@ -100,6 +103,23 @@ impl Side {
             notes: Vec::new(),
             from_case_tables: false,
             profile: Some(profile),
+        }
+    }
+
+    /// Returns the side of samples that another program took; `format` names their file's. Their weights are seconds if a
+    /// clock measured them, of all runs that they are of.
+    #[must_use]
+    pub fn of_samples(name: &str, detail: &SampledDetail, format: &str) -> Self {
+        let mut profile = genba_attribution::sampled_profile(detail, format);
+        let seconds = detail.total_weight() as f64 / 1e9;
+        Self {
+            name: name.to_owned(),
+            command: profile.command.clone(),
+            seconds: (detail.unit == SampleUnit::Nanoseconds).then_some(seconds),
+            runs: 1.0,
+            notes: std::mem::take(&mut profile.notes),
+            profile: Some(profile),
+            ..Self::default()
         }
     }
 

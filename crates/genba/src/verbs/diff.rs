@@ -11,7 +11,7 @@ use genba_report::{page, terminal};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
 use crate::output::Output;
-use crate::recording_args::{RecordingArgs, is_json};
+use crate::recording_args::{RecordingArgs, is_counts};
 
 /// Arguments of `genba diff`.
 #[derive(Debug, ClapArgs)]
@@ -25,7 +25,7 @@ use crate::recording_args::{RecordingArgs, is_json};
 Times are per run. Inlined code is found by debug information (-g), clones by their names; without
 debug information, a caller that grew is reported as the likely place.")]
 pub struct Args {
-    /// Profile before: a recording, a file of counts, or a case.
+    /// Profile before: a recording, a profile of another program, a file of counts, or a case.
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
 
@@ -111,11 +111,18 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
         .to_string_lossy()
         .into_owned();
     let read = |path: &Path| genba_count::saved_counts::read(path).map_err(Failure::usage);
-    if is_json(path) {
+    if is_counts(path) {
         return Ok(Side::of_counts(&name, &read(path)?));
     }
     let recording = RecordingArgs::of(path.to_owned(), counts.cloned());
     // A case knows the time of a run and the number of sampled runs.
+    if let Some(imported) = recording.imported()? {
+        return Ok(Side::of_samples(
+            &name,
+            &imported.detail,
+            imported.format.name(),
+        ));
+    }
     let case = recording.case();
     let investigation = case
         .as_ref()

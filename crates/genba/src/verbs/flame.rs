@@ -84,6 +84,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let profile = match stored {
         _ if args.script => of_script(args.recording.script()?),
         Some(profile) => profile,
+        None if let Some(profile) = args.recording.imported_profile()? => profile,
         None => {
             let options = ProfileOptions {
                 collapsed: true,

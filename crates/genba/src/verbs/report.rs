@@ -89,6 +89,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     };
     let profile = match stored.map(|case| case.profile()).transpose()?.flatten() {
         Some(profile) => profile,
+        None if let Some(profile) = args.recording.imported_profile()? => profile,
         None => {
             let options = ProfileOptions {
                 raw: args.raw,
