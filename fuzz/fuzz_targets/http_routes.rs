@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     // The token is random: nothing that is made up has it.
     assert!(Access::random(80).check(&head).is_err());
-    if let Some(Route::Case(id) | Route::Profile(id) | Route::Events(id) | Route::Explorer(id)) = Route::of(path, query) {
+    if let Some(Route::Case(id) | Route::Profile(id) | Route::Events(id) | Route::Explorer(id) | Route::Function(id, _)) = Route::of(path, query) {
         assert!(id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.len() <= 32);
     }
 });

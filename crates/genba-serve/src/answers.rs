@@ -2,7 +2,7 @@
 
 use genba_case::{Case, Phase, Store};
 use genba_model::{CaseKind, CaseState};
-use genba_report::served::{self, Progress, VariantProgress};
+use genba_report::served::{self, ExploredProfile, Progress, VariantProgress};
 
 use crate::Pages;
 use crate::route::Route;
@@ -63,9 +63,29 @@ fn made(store: &Store, pages: &dyn Pages, route: &Route) -> Result<Answer, Strin
         }
         Route::Profile(id) => {
             let case = find(id)?;
-            let profile = case.profile().map_err(|error| error.to_string())?;
+            let text = |error: genba_case::Error| error.to_string();
+            let profile = case
+                .get_document::<ExploredProfile>("profile")
+                .map_err(text)?;
             let profile = profile.ok_or_else(|| format!("case {id} has no profile"))?;
-            Answer::new("application/json", served::profile_json(&profile))
+            let stacks = case.stack_tree().map_err(text)?;
+            Answer::new("application/json", served::profile_json(&profile, &stacks))
+        }
+        Route::Function(id, index) => {
+            let case = find(id)?;
+            let profile = case.get_document::<FunctionNames>("profile");
+            let profile = profile.map_err(|error| error.to_string())?;
+            let named = profile.and_then(|mut one| {
+                let index = *index as usize;
+                (index < one.functions.len()).then(|| one.functions.swap_remove(index))
+            });
+            let named = named.ok_or_else(|| format!("case {id} has no such function"))?;
+            let page = pages.function(&case, &named.function)?;
+            let explored = Some(case.id());
+            let page = served::with_navigation(&page, "../../../", explored);
+            let mut answer = Answer::new(HTML, page);
+            answer.is_case_page = true;
+            answer
         }
         Route::Events(id) => {
             let progress = progress(&find(id)?)?;
@@ -137,6 +157,17 @@ fn progress(case: &Case) -> Result<Progress, String> {
         runs: summary.runs,
         variants,
     })
+}
+
+/// What of a profile names its functions.
+#[derive(serde::Deserialize)]
+struct FunctionNames {
+    functions: Vec<FunctionName>,
+}
+
+#[derive(serde::Deserialize)]
+struct FunctionName {
+    function: String,
 }
 
 /// What of an entry of an experiment's journal is shown.

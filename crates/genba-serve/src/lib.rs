@@ -23,6 +23,12 @@ pub trait Pages: Send + Sync + 'static {
     /// The case has no result.
     fn case(&self, case: &Case) -> Result<String, String>;
 
+    /// The page of a function of a case: source and instructions with their time.
+    ///
+    /// # Errors
+    /// The function has no code that can be shown.
+    fn function(&self, case: &Case, function: &str) -> Result<String, String>;
+
     /// The page that compares two cases.
     ///
     /// # Errors

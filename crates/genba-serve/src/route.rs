@@ -13,6 +13,8 @@ pub enum Route {
     Explorer(String),
     /// The figures of the explorer, as JSON.
     Profile(String),
+    /// The code of a function of a case, by its index in the profile.
+    Function(String, u32),
     /// The state of a case, as a server-sent event.
     Events(String),
     /// Two cases side by side.
@@ -33,6 +35,7 @@ impl Route {
             ["case", case] => Some(Self::Case(id(case)?)),
             ["case", case, "explore"] => Some(Self::Explorer(id(case)?)),
             ["case", case, "profile.json"] => Some(Self::Profile(id(case)?)),
+            ["case", case, "function", index] => Some(Self::Function(id(case)?, number(index)?)),
             ["case", case, "events"] => Some(Self::Events(id(case)?)),
             _ => None,
         }
@@ -43,6 +46,12 @@ impl Route {
 fn id(text: &str) -> Option<String> {
     let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     ((2..=32).contains(&text.len()) && text.bytes().all(hex)).then(|| text.to_owned())
+}
+
+/// An index: digits, and few.
+fn number(text: &str) -> Option<u32> {
+    let digits = (1..=7).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
 }
 
 /// The id that a query has under this name.
@@ -69,6 +78,16 @@ mod tests {
             Route::of("case/7f3a/events", None),
             Some(Route::Events("7f3a".to_owned()))
         );
+        assert_eq!(
+            Route::of("case/7f3a/function/12", None),
+            Some(Route::Function("7f3a".to_owned(), 12))
+        );
+        for index in ["", "+1", "-1", "1x", "99999999", "0x1"] {
+            assert_eq!(
+                Route::of(&format!("case/7f3a/function/{index}"), None),
+                None
+            );
+        }
         let two = Route::Compare("7f3a".to_owned(), "81c0".to_owned());
         assert_eq!(Route::of("compare", Some("a=7f3a&b=81c0")), Some(two));
     }

@@ -470,27 +470,26 @@ fn browser_filters_sorts_zooms_and_runs_nothing_of_a_case() {
         browser.value("document.querySelector('#functions th').getAttribute('aria-sort')"),
         "descending"
     );
-    // The function with most time, its callees, then its callers; every picture is at most as wide as the whole.
+    // The function with most time, between its callers and its callees: no frame is wider than it.
     browser.value("document.querySelector('#functions td button').click()");
-    assert_eq!(
-        browser
-            .value("document.querySelector('#flame-status').textContent.startsWith('callees of ')"),
-        true
-    );
-    let chosen = "document.querySelector('.frame').title.startsWith(document.querySelector('#functions td button').textContent + ': ')";
-    assert_eq!(browser.value(chosen), true);
-    browser.value("document.querySelector('#invert').click()");
     assert_eq!(
         browser
             .value("document.querySelector('#flame-status').textContent.startsWith('callers of ')"),
         true
     );
+    let chosen = "document.querySelector('.frame.middle').title.startsWith(document.querySelector('#functions td button').textContent + ': ')";
+    assert_eq!(browser.value(chosen), true);
+    let widest = "[...document.querySelectorAll('.frame')].every((frame) => \
+                  frame.getBoundingClientRect().width <= document.querySelector('.frame.middle').getBoundingClientRect().width + 1)";
+    assert_eq!(browser.value(widest), true);
     assert_eq!(
         browser.value("document.querySelector('#next').textContent.includes(' -- ')"),
         true
     );
+    let code = browser.value("document.querySelector('#functions td a').getAttribute('href')");
+    let code = code.as_str().expect("a link").to_owned();
+    assert!(code.starts_with("function/"), "{code}");
     browser.value("document.querySelector('#reset').click()");
-    browser.value("document.querySelector('#invert').click()");
     assert_eq!(
         browser.value("document.querySelector('.frame').title.startsWith('all: 100')"),
         true

@@ -68,6 +68,18 @@ pub(super) fn listings(out: &mut String, annotations: &[Annotation], linked: &[u
     }
 }
 
+/// Renders one function with source and instructions as a page without a script.
+#[must_use]
+pub fn annotation_html(a: &Annotation) -> String {
+    let mut out = String::with_capacity(64 << 10);
+    super::document::begin(&mut out, &a.function);
+    let below = escape_fit(&profile::annotation_head(a), 200);
+    super::document::heading(&mut out, &a.function, &below);
+    listings(&mut out, std::slice::from_ref(a), &[0]);
+    out.push_str("</main></body></html>\n");
+    out
+}
+
 fn loops(out: &mut String, a: &Annotation) {
     for one in loops::loops(a) {
         let _ = write!(

@@ -120,7 +120,9 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
             annotation::ANCHOR
         );
     }
-    out.push_str("</span>\n");
+    out.push_str(
+        "</span>\n<details open><summary class=\"small dim\">evidence and fix</summary>\n",
+    );
     source(out, finding);
     facts(out, finding, gains);
     if let Some(example) = &finding.example {
@@ -134,7 +136,7 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
         }
         out.push_str("</div>\n");
     }
-    out.push_str("</div>\n");
+    out.push_str("</details></div>\n");
 }
 
 fn source(out: &mut String, finding: &Finding) {

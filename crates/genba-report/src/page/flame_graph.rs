@@ -14,9 +14,9 @@ use crate::escape_html::escape_fit;
 /// Maximum number of frames; the narrowest are not drawn.
 const MAX_FRAMES: usize = 2500;
 /// Maximum number of levels.
-const MAX_LEVELS: usize = 96;
+pub const MAX_LEVELS: usize = 96;
 /// Minimum share of a frame that is drawn.
-const MIN_FRAME_SHARE: f64 = 0.0008;
+pub const MIN_FRAME_SHARE: f64 = 0.0008;
 /// Height of a level, pixels.
 const LEVEL_HEIGHT: usize = 22;
 

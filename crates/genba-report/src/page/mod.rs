@@ -48,10 +48,12 @@ const SCRIPT: &str = concat!(include_str!("flame_graph.js"), include_str!("timel
 const SCRIPT_HASH: &str = "qzEpo9UwWF1ybdsosMkUxXXd60bWBFRybzc7On6xhTM=";
 
 pub use ablation::ablation_html;
+pub use annotation::annotation_html;
 pub use bisection::bisection_html;
 pub use campaign::campaign_html;
 pub use comparison::comparison_html;
 pub(crate) use document::when;
+pub use flame_graph::{MAX_LEVELS as MAX_FLAME_LEVELS, MIN_FRAME_SHARE};
 pub use history::history_html;
 pub use profile_diff::profile_diff_html;
 pub use sweep::sweep_html;

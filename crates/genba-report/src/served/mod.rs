@@ -14,7 +14,7 @@ use crate::escape_html::escape_fit;
 
 pub use case_list::case_list;
 pub use explorer::explorer;
-pub use profile_tree::profile_json;
+pub use profile_tree::{ExploredProfile, profile_json};
 pub use progress::{Progress, VariantProgress, event, in_progress};
 
 /// The script of all pages.
@@ -65,7 +65,7 @@ pub fn with_navigation(page: &str, base: &str, explored: Option<&str>) -> String
         let id = escape_fit(id, 40);
         let _ = write!(
             links,
-            " · <a href=\"{id}/explore\">functions and flame graph</a>"
+            " · <a href=\"{base}case/{id}/explore\">functions and flame graph</a>"
         );
     }
     links.push_str("</nav>\n");

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use genba_model::{Profile, StackRow};
+use genba_model::{Event, FunctionRow, StackTree};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::safe_text;
@@ -16,9 +17,20 @@ const MAX_LEVELS: usize = 256;
 /// Most characters of a name.
 const MAX_NAME: usize = 300;
 
+/// What the explorer shows of a profile, read from its document: lines and edges stay there.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ExploredProfile {
+    /// The sampled event.
+    pub event: Event,
+    /// Whether samples carry call stacks.
+    pub stacks: bool,
+    /// Functions, largest self share first.
+    pub functions: Vec<FunctionRow>,
+}
+
 /// Functions and the tree of frames of a profile, as the script reads them.
 #[must_use]
-pub fn profile_json(profile: &Profile) -> String {
+pub fn profile_json(profile: &ExploredProfile, stacks: &StackTree) -> String {
     let name = |text: &str| safe_text::fit(&safe_text::sanitise(text), MAX_NAME);
     let functions: Vec<Value> = (profile.functions.iter().take(MAX_FUNCTIONS))
         .map(|one| {
@@ -36,15 +48,17 @@ pub fn profile_json(profile: &Profile) -> String {
             ])
         })
         .collect();
-    let mut names: Vec<String> = Vec::new();
-    let mut known: HashMap<&str, usize> = HashMap::new();
-    let tree = tree(&profile.collapsed);
+    let mut names: Vec<String> = vec!["all".to_owned()];
+    let mut known: HashMap<u32, usize> = HashMap::new();
+    let tree = tree(stacks);
     let frames: Vec<Value> = tree
         .iter()
         .map(|frame| {
-            let index = *known.entry(frame.name).or_insert_with(|| {
-                names.push(name(frame.name));
-                names.len() - 1
+            let index = frame.name.map_or(0, |index| {
+                *known.entry(index).or_insert_with(|| {
+                    names.push(name(&stacks.names[index as usize]));
+                    names.len() - 1
+                })
             });
             json!([index, frame.parent, frame.weight, frame.own])
         })
@@ -68,8 +82,9 @@ fn place(file: &str, line: Option<u32>) -> String {
 }
 
 /// A frame; a parent stands before its children, frame 0 is the whole.
-struct Frame<'a> {
-    name: &'a str,
+struct Frame {
+    /// Index into the names of the tree; `None` for the whole.
+    name: Option<u32>,
     parent: usize,
     weight: u64,
     /// Time in this frame itself: what its callees have not, also where they are left out.
@@ -77,54 +92,58 @@ struct Frame<'a> {
 }
 
 /// The widest frames of all stacks.
-fn tree(stacks: &[StackRow]) -> Vec<Frame<'_>> {
-    let mut all = vec![Frame {
-        name: "all",
+fn tree(stacks: &StackTree) -> Vec<Frame> {
+    // What deeper frames have is their caller's at the last level.
+    let mut at: Vec<(u32, usize)> = Vec::with_capacity(stacks.nodes.len());
+    let mut own: Vec<u64> = Vec::with_capacity(stacks.nodes.len());
+    let mut totals: Vec<u64> = Vec::new();
+    for (index, node) in (0u32..).zip(&stacks.nodes) {
+        let caller = node.parent.map(|parent| at[parent as usize]);
+        own.push(0);
+        let place = match caller {
+            Some((caller, MAX_LEVELS)) => (caller, MAX_LEVELS),
+            caller => {
+                totals.push(node.total);
+                (index, caller.map_or(1, |(_, level)| level + 1))
+            }
+        };
+        let sum = &mut own[place.0 as usize];
+        *sum = sum.saturating_add(node.own);
+        at.push(place);
+    }
+    // Strictly above the weight of the first that is too many: a parent weighs no less than its children.
+    let mut least = 0;
+    if totals.len() >= MAX_FRAMES {
+        let (_, first_too_many, _) = totals.select_nth_unstable_by(MAX_FRAMES - 1, |a, b| b.cmp(a));
+        least = *first_too_many;
+    }
+    let mut moved: Vec<Option<usize>> = Vec::with_capacity(stacks.nodes.len());
+    let mut kept = vec![Frame {
+        name: None,
         parent: 0,
-        weight: 0,
+        weight: stacks.total(),
         own: 0,
     }];
-    let mut known: HashMap<(usize, &str), usize> = HashMap::new();
-    for row in stacks {
-        all[0].weight = all[0].weight.saturating_add(row.weight);
-        let mut at = 0;
-        for name in row.frames.iter().take(MAX_LEVELS) {
-            at = *known.entry((at, name)).or_insert_with(|| {
-                all.push(Frame {
-                    name,
-                    parent: at,
-                    weight: 0,
-                    own: 0,
-                });
-                all.len() - 1
+    for (index, node) in stacks.nodes.iter().enumerate() {
+        let parent = node.parent.map_or(Some(0), |parent| moved[parent as usize]);
+        let is_shown = at[index].0 as usize == index && node.total > least;
+        moved.push(parent.filter(|_| is_shown).map(|parent| {
+            kept.push(Frame {
+                name: Some(node.name),
+                parent,
+                weight: node.total,
+                own: own[index],
             });
-            all[at].weight = all[at].weight.saturating_add(row.weight);
-        }
-        all[at].own = all[at].own.saturating_add(row.weight);
-    }
-    if all.len() <= MAX_FRAMES {
-        return all;
-    }
-    let mut weights: Vec<u64> = all.iter().map(|frame| frame.weight).collect();
-    weights.sort_unstable_by(|a, b| b.cmp(a));
-    // Strictly above the weight of the first that is too many: a parent weighs no less than its children.
-    let least = weights[MAX_FRAMES];
-    let mut moved: Vec<Option<usize>> = vec![Some(0); all.len()];
-    let mut kept: Vec<Frame<'_>> = Vec::with_capacity(MAX_FRAMES);
-    for (index, frame) in all.into_iter().enumerate() {
-        moved[index] = match moved[frame.parent] {
-            Some(parent) if index == 0 || frame.weight > least => {
-                kept.push(Frame { parent, ..frame });
-                Some(kept.len() - 1)
-            }
-            _ => None,
-        };
+            kept.len() - 1
+        }));
     }
     kept
 }
 
 #[cfg(test)]
 mod tests {
+    use genba_model::StackRow;
+
     use super::*;
 
     fn row(frames: &[&str], weight: u64) -> StackRow {
@@ -134,6 +153,12 @@ mod tests {
         }
     }
 
+    fn named<'a>(stacks: &'a StackTree, frame: &Frame) -> &'a str {
+        frame
+            .name
+            .map_or("all", |name| &stacks.names[name as usize])
+    }
+
     #[test]
     fn stacks_share_frames_and_parents_stand_first() {
         let stacks = [
@@ -141,10 +166,11 @@ mod tests {
             row(&["main", "g"], 2),
             row(&["f"], 1),
         ];
+        let stacks = StackTree::of_rows(&stacks, MAX_LEVELS);
         let tree = tree(&stacks);
         let shown: Vec<_> = tree
             .iter()
-            .map(|one| (one.name, one.parent, one.weight))
+            .map(|one| (named(&stacks, one), one.parent, one.weight))
             .collect();
         assert_eq!(
             shown,
@@ -170,6 +196,7 @@ mod tests {
         for leaf in 0..50_000 {
             stacks.push(row(&["main", &format!("leaf {leaf}")], 1 + leaf % 3));
         }
+        let stacks = StackTree::of_rows(&stacks, usize::MAX);
         let tree = tree(&stacks);
         assert!(tree.len() <= MAX_FRAMES, "{}", tree.len());
         assert!(
@@ -179,11 +206,12 @@ mod tests {
                 .all(|(index, one)| one.parent < index)
         );
         assert_eq!(tree[0].weight, 5 + 99_999);
-        // What was left out is nobody's own time.
-        assert_eq!(tree[0].own, 0);
+        // What is too deep is the last level's; what was left out is nobody's own time.
+        let deepest = tree.iter().filter(|one| one.own == 5).count();
+        assert_eq!((deepest, tree[0].own), (1, 0));
         assert!(
             tree.iter()
-                .filter(|one| one.name == "main")
+                .filter(|one| named(&stacks, one) == "main")
                 .all(|one| one.own == 0)
         );
     }

@@ -98,6 +98,7 @@
       { name: "calls", of: (f) => f[6], show: (f) => (f[6] === null ? "" : f[6].toLocaleString("en")) },
       { name: "each", of: (f) => f[7], show: (f) => (f[7] === null ? "" : seconds(f[7])) },
     ].filter((column) => column.left || profile.functions.some((f) => column.of(f) !== null));
+    profile.functions.forEach((f, index) => (f.index = index));
     const table = byId("functions");
     const status = byId("function-status");
     let by = columns[0];
@@ -143,6 +144,12 @@
         const row = make("tr");
         for (const column of columns) {
           const cell = make("td", column.show(f), column.left ? "l name" : "");
+          if (column.name === "source") {
+            const code = make("a", f[2] || "code");
+            code.href = "function/" + f.index;
+            code.setAttribute("aria-label", "code of " + f[0]);
+            cell.replaceChildren(code);
+          }
           if (column.name === "function" && profile.frames.length > 1) {
             const button = make("button", f[0], "plain");
             button.type = "button";
@@ -210,7 +217,7 @@
     };
     // The callees of a function, or its callers, of all places in which it is called; where it calls itself, the
     // outermost call counts.
-    const around = (name) => {
+    const around = (name, upwards) => {
       const top = { name, parent: null, weight: 0, children: [], known: new Map() };
       const child = (at, of, weight) => {
         let next = at.known.get(of);
@@ -230,7 +237,7 @@
           continue;
         }
         top.weight += node.weight;
-        if (invert.checked) {
+        if (upwards) {
           let at = top;
           for (let from = node.parent; from && from.parent; from = from.parent) at = child(at, from.name, node.weight);
         } else {
@@ -246,13 +253,18 @@
     };
     const whole = straight();
     let focused = null;
+    let callers = null;
     let tree = whole;
     let zoomed = tree;
+    // Of a function: its callers above it, its callees below (a sandwich).
     const rebuild = () => {
-      tree = focused !== null ? around(focused) : invert.checked ? inverted() : whole;
+      tree = focused !== null ? around(focused, false) : invert.checked ? inverted() : whole;
+      callers = focused !== null ? around(focused, true) : null;
+      invert.disabled = focused !== null;
       const missing = !tree.weight;
       if (missing) {
-        focused = null;
+        focused = callers = null;
+        invert.disabled = false;
         tree = invert.checked ? inverted() : whole;
       }
       zoomed = tree;
@@ -272,34 +284,43 @@
       const above = [];
       for (let node = zoomed.parent; node; node = node.parent) above.unshift(node);
       above.forEach((node, level) => placed.push({ node, level, x: 0, w: 1, under: true }));
-      const queue = [{ node: zoomed, level: above.length, x: 0, w: 1 }];
-      while (queue.length && placed.length < 4000) {
-        const place = queue.shift();
-        placed.push(place);
-        let x = place.x;
-        for (const child of [...place.node.children].sort((a, b) => b.weight - a.weight)) {
-          const w = child.weight / zoomed.weight;
-          if (w * width >= 1) queue.push({ node: child, level: place.level + 1, x, w });
-          x += w;
+      // From `from` outwards; `step` is 1 for callees, -1 for the callers of a sandwich.
+      const spread = (from, level, step) => {
+        const queue = [{ node: from, level, x: 0, w: 1, step }];
+        for (let next = 0; next < queue.length && next < 4000; next++) {
+          const place = queue[next];
+          let x = place.x;
+          for (const child of [...place.node.children].sort((a, b) => b.weight - a.weight)) {
+            const w = child.weight / from.weight;
+            if (w * width >= 1) queue.push({ node: child, level: place.level + step, x, w, step });
+            x += w;
+          }
         }
-      }
+        return queue.slice(0, 4000);
+      };
+      placed.push(...spread(zoomed, above.length, 1));
+      if (callers) placed.push(...spread(callers, 0, -1).slice(1));
+      const first = Math.min(...placed.map((place) => place.level));
+      for (const place of placed) place.level -= first;
       const levels = Math.max(...placed.map((place) => place.level)) + 1;
       root.style.height = levels * LEVEL + "px";
       let marked = 0;
       root.replaceChildren(...placed.map((place) => {
         const share = place.node.weight / whole.weight;
+        const role = place.step === -1 ? "caller " : "";
         // A name of one letter is noise; the label has it.
         const el = make("button", place.w * width > 24 ? place.node.name : "", "frame");
         el.type = "button";
         el.title = place.node.name + ": " + percent(share) + ", " + time(place.node.weight);
         el.setAttribute("role", "treeitem");
         el.setAttribute("aria-level", place.level + 1);
-        el.setAttribute("aria-label", el.title);
+        el.setAttribute("aria-label", role + el.title);
         el.style.left = 100 * place.x + "%";
         el.style.width = "max(1px, calc(" + 100 * place.w + "% - 1px))";
         el.style.top = place.level * LEVEL + "px";
         el.style.background = colour(place.node.name);
         if (place.under) el.classList.add("under");
+        if (place.node === tree && callers) el.classList.add("middle");
         if (wanted && place.node.name.toLowerCase().includes(wanted)) {
           el.classList.add("hit");
           let inside = false;
@@ -307,6 +328,10 @@
           if (!inside) marked += share;
         }
         el.addEventListener("click", () => {
+          if (callers) {
+            dispatchEvent(new CustomEvent("focus-function", { detail: place.node.name }));
+            return;
+          }
           zoomed = place.node;
           draw();
           root.children[above.length] && reset.focus();
@@ -317,7 +342,7 @@
       reset.disabled = zoomed === tree && focused === null;
       const lost = profile.omitted_weight / whole.weight;
       const note = lost > 0.0005 ? percent(lost) + " of the time is in frames too narrow to be listed" : "";
-      const what = focused !== null ? (invert.checked ? "callers of " : "callees of ") + focused : "";
+      const what = focused !== null ? "callers of " + focused + " above it, callees below" : "";
       status.textContent = what ? what + (note && "; " + note) : wanted ? percent(marked) + " of the time is in or below the marked frames" : note;
     }
     const choose = (name) => (byId("next").textContent = "genba annotate -i " + explorer.dataset.case + " -- " + quoted(name));
@@ -337,6 +362,24 @@
       choose(focused);
       rebuild();
       root.scrollIntoView({ block: "nearest" });
+    });
+    // Arrow keys go to the next frame of a level, or to the nearest one above and below.
+    root.addEventListener("keydown", (event) => {
+      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+      const move = moves[event.key];
+      const here = event.target.getBoundingClientRect();
+      if (!move || !event.target.classList.contains("frame")) return;
+      let best = null;
+      let least = Infinity;
+      for (const frame of root.children) {
+        const box = frame.getBoundingClientRect();
+        const levels = Math.round((box.top - here.top) / LEVEL);
+        const apart = box.left - here.left;
+        const fits = move[1] ? levels === move[1] : levels === 0 && apart * move[0] > 0;
+        if (fits && Math.abs(apart) < least) [best, least] = [frame, Math.abs(apart)];
+      }
+      if (best) best.focus();
+      event.preventDefault();
     });
     new ResizeObserver(draw).observe(root.parentElement);
     draw();

@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_attribution::{AnnotateOptions, AttributionError};
+use genba_case::Case;
 use genba_code::{SourceCache, Syntax};
 use genba_model::Annotation;
 use genba_report::terminal;
@@ -87,6 +88,26 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     output.result(&terminal::annotation(&annotation, options, output.screen()))?;
     Ok(Exit::Done)
+}
+
+/// The annotation of a function of a case: the stored one, else one of its recording.
+pub fn of_case(case: &Case, function: &str) -> Result<Annotation, Failure> {
+    let stored: Option<Vec<Annotation>> = case.get_document("annotations")?;
+    let mut stored = stored.unwrap_or_default().into_iter();
+    if let Some(found) = stored.find(|one| one.function == function) {
+        return Ok(found);
+    }
+    let args = Args {
+        recording: RecordingArgs::of(case.id().into(), None),
+        raw: false,
+        syntax: SyntaxArg::Intel,
+        source_prefix: Vec::new(),
+        all: false,
+        json: JsonArgs::default(),
+        function: function.to_owned(),
+    };
+    let options = AnnotateOptions::new(genba_report::loop_verdict);
+    from_recording(&args, &options, &mut args.recording.sources())
 }
 
 /// The annotation stored in the case, if there is one of this function with these options.

@@ -198,7 +198,10 @@ fn page_of(case: &Case, screen: Screen) -> Result<String, Failure> {
     Ok(match (kind, case.waits()?, case.comparison()?) {
         (CaseKind::Waits, Some(waits), _) => genba_report::page::waits_html(&waits),
         (_, _, Some(comparison)) => genba_report::page::comparison_html(&comparison),
-        _ => genba_report::page::html(&case.investigation()?),
+        _ => genba_report::page::html(&case.investigation_for_page(
+            genba_report::page::MIN_FRAME_SHARE,
+            genba_report::page::MAX_FLAME_LEVELS,
+        )?),
     })
 }
 

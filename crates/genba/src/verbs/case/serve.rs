@@ -6,7 +6,7 @@ use genba_serve::{Pages, Server};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
-use crate::verbs::diff;
+use crate::verbs::{annotate, diff};
 
 /// The pages that `case export` and `diff` make.
 struct StoredPages {
@@ -16,6 +16,11 @@ struct StoredPages {
 impl Pages for StoredPages {
     fn case(&self, case: &Case) -> Result<String, String> {
         super::page_of(case, self.screen).map_err(|failure| failure.message)
+    }
+
+    fn function(&self, case: &Case, function: &str) -> Result<String, String> {
+        let annotation = annotate::of_case(case, function).map_err(|failure| failure.message)?;
+        Ok(genba_report::page::annotation_html(&annotation))
     }
 
     fn difference(&self, before: &str, after: &str) -> Result<String, String> {
