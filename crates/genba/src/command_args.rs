@@ -1,6 +1,7 @@
 //! Arguments of the command to run, shared by all verbs that run one.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,7 +82,7 @@ impl CommandArgs {
         spec.stdin = match self.input.as_deref() {
             None | Some("null") => Stdin::Null,
             Some("inherit") => Stdin::Inherit,
-            Some(path) => Stdin::File(genba_run::bytes_of(path).into()),
+            Some(path) => Stdin::File(input_file(path)?),
         };
         spec.stdout = match self.output.as_deref() {
             None => default_output,
@@ -159,4 +160,19 @@ fn has_shell_syntax(word: &str) -> bool {
     word.chars()
         .any(|c| c.is_whitespace() || "|&;<>()$`\\\"'*?[]#~=%!{}".contains(c))
         && !std::path::Path::new(&genba_run::bytes_of(word)).exists()
+}
+/// The file that is the standard input of a command. `--input` names a recording where a verb reads one: here that would be
+/// given to the command silently.
+pub fn input_file(path: &str) -> Result<PathBuf, Failure> {
+    let file = PathBuf::from(genba_run::bytes_of(path));
+    let mut magic = [0; 8];
+    let opened = std::fs::File::open(&file);
+    let read = opened.and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_ok() && &magic == b"PERFILE2" {
+        return Err(Failure::usage(format!(
+            "{path} is a recording, and --input names the standard input of the command here\n  to read the recording: \
+             genba report -i {path}"
+        )));
+    }
+    Ok(file)
 }

@@ -452,7 +452,7 @@ impl CompareArgs {
         let mut spec = spec_of(&self.runtime.command(texts.command, shims))?;
         spec.stdin = match texts.input.map(fill).as_deref() {
             None | Some("null") => Stdin::Null,
-            Some(path) => Stdin::File(genba_run::bytes_of(path).into()),
+            Some(path) => Stdin::File(crate::command_args::input_file(path)?),
         };
         spec.stdout = match self.output() {
             "null" => Stream::Null,
