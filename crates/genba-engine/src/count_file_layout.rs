@@ -132,6 +132,10 @@ pub struct Control {
     pub duet_blocks: AtomicU32,
     /// Number of edits whose instruction is not the one in memory.
     pub foreign_edits: AtomicU32,
+    /// Number of pairs of replicas that were not noted: one died, or they did not do the same.
+    pub replicas_failed: AtomicU32,
+    /// [`crate::runtime::replica::NOTE_UNCONFINED`] and the others, or 0.
+    pub replica_notes: AtomicU32,
     /// Internal figures, such as blocks translated again because their code changed.
     pub statistics: [AtomicU64; 16],
     /// Why the engine ended the process, UTF-8.

@@ -5,7 +5,11 @@
 //! down twice, as they are (side 0) and edited (side 1), and each thread goes from side to side. A
 //! *window* is the time between two such changes.
 //!
-//! What must hold of an edit: from each of its instructions on, the program's state is that before the
+//! In a duet of *replicas* ([`DuetParameters::replicas`]) the process itself executes side 0 only. Each window
+//! is that of a forked copy of the process, which ends with it, so edits of side 1 may compute something else.
+//! Side 0 may have edits of its own, which note in a *log* what the program reads, for side 1 to take from there.
+//!
+//! What must hold of an edit of code that the process itself executes: from each of its instructions on, the program's state is that before the
 //! replaced instruction, once its [`Restore`]s have been made; the arithmetic flags are dead there if it
 //! changes them; and it writes to nothing but registers that are restored, its own words, and what the
 //! replaced instruction writes to.
@@ -30,6 +34,14 @@ pub const OPEN: u8 = 0xFF;
 pub const SLOTS_OFFSET: u32 = 0x500;
 /// Number of these words.
 pub const SLOT_CAPACITY: u32 = 64;
+/// Offset in the thread's state of the address of the next entry of the log.
+pub const LOG_OFFSET: u32 = 0x928;
+/// Offset in the thread's state of the bytes from entry to entry; 0 outside of replicas.
+pub const LOG_STEP_OFFSET: u32 = 0x930;
+/// Offset in the thread's state of the pattern of outcomes ([`DuetParameters::pattern`]).
+pub const PATTERN_OFFSET: u32 = 0x938;
+/// Maximum size of an entry of the log, bytes.
+pub const MAX_LOG_ENTRY: u64 = 32;
 /// Maximum number of blocks that are laid down twice.
 pub const DUET_CAPACITY: u32 = 64;
 
@@ -67,6 +79,12 @@ pub struct DuetParameters {
     pub seed: u64,
     /// 1 if edits are right only while there is one thread: from the second on, there is no side 1.
     pub single_thread: u64,
+    /// 1 if windows are those of forked copies of the process.
+    pub replicas: u64,
+    /// Bytes of an entry of the log that side 0 writes and side 1 reads, a power of two; 0 for no log.
+    pub log_entry: u64,
+    /// Bits that edits of branches rotate.
+    pub pattern: u64,
 }
 
 /// A register that the program has in a word of edits while the thread is in a part of an edit.
@@ -109,13 +127,25 @@ pub struct Edit {
     /// Offset in the code from which on the replaced instruction has been executed; [`NOT_CONTAINED`]
     /// for its end.
     pub executed_at: u8,
-    /// Reserved.
-    pub reserved: [u8; 2],
+    /// The side on which it is made.
+    pub side: u8,
+    /// Of a conditional jump at the end of a block, which follows the code: one of the `BRANCH_` constants, or
+    /// [`BRANCH_IF`] and another condition.
+    pub branch: u8,
     /// The code.
     pub code: [u8; EDIT_CODE_BYTES],
     /// What is restored where.
     pub restore: [Restore; RESTORE_CAPACITY],
 }
+
+/// [`Edit::branch`]: as the program has it.
+pub const BRANCH_AS_IS: u8 = 0;
+/// [`Edit::branch`]: it is never taken.
+pub const BRANCH_NEVER: u8 = 1;
+/// [`Edit::branch`]: it is always taken.
+pub const BRANCH_ALWAYS: u8 = 2;
+/// [`Edit::branch`]: plus the number of a condition, as in the opcodes of conditional jumps.
+pub const BRANCH_IF: u8 = 0x80;
 
 /// A window.
 #[repr(C)]
@@ -129,6 +159,6 @@ pub struct Window {
     pub rounds: u64,
     /// CPU time of the thread, nanoseconds.
     pub cpu_nanoseconds: u64,
-    /// Reserved.
-    pub reserved: u64,
+    /// Page faults of a replica in the window.
+    pub page_faults: u64,
 }

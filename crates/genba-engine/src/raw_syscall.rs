@@ -40,6 +40,8 @@ pub mod nr {
     pub const VFORK: usize = 58;
     pub const EXECVE: usize = 59;
     pub const EXIT: usize = 60;
+    pub const WAIT4: usize = 61;
+    pub const GETRUSAGE: usize = 98;
     pub const KILL: usize = 62;
     pub const READLINK: usize = 89;
     pub const SHMDT: usize = 67;

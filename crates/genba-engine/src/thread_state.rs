@@ -113,6 +113,12 @@ pub const DUET_CPU: u32 = 0x910;
 pub const DUET_ROUNDS: u32 = 0x918;
 /// Number of the thread in windows.
 pub const DUET_THREAD: u32 = 0x920;
+/// Address of the next entry of the log.
+pub const DUET_LOG: u32 = duet_layout::LOG_OFFSET;
+/// Bytes from entry to entry of the log.
+pub const DUET_LOG_STEP: u32 = duet_layout::LOG_STEP_OFFSET;
+/// Pattern of outcomes of edited branches.
+pub const DUET_PATTERN: u32 = duet_layout::PATTERN_OFFSET;
 /// Offset of the words of the burst under way.
 pub const RECORDING: u32 = burst_layout::RECORDING as u32;
 /// Where `xsave` saves the program's vector registers.

@@ -1,7 +1,7 @@
 //! Proofs of a case's findings: the command is run again with the fix applied to its code, and the result
 //! stored with the finding.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use genba_case::Case;
 use genba_model::{Investigation, Proof, Trial, Workload};
@@ -14,20 +14,35 @@ use crate::{InvestigateError, Progress};
 /// Name of the case document with the checked predictions.
 pub const TRIALS: &str = "trials";
 
-/// Proves a finding of a case, by its number from 1, and stores the result. Without `spec`, the command
+/// Which finding is proven, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct ProofOptions {
+    /// Number of the finding, from 1.
+    pub number: u32,
+    /// Time for all runs.
+    pub budget: Duration,
+    /// Whether the upper bound is measured, even where there is a change that computes the same.
+    pub upper_bound: bool,
+}
+
+/// Proves a finding of a case and stores the result. Without `spec`, the command
 /// is run as the case has it.
 ///
 /// # Errors
 /// If there is no such finding, the command cannot be run, or the case cannot be written.
 pub fn prove_in_case(
     case: &Case,
-    number: u32,
+    options: ProofOptions,
     spec: Option<&CommandSpec>,
-    budget: Duration,
     launcher: &mut Launcher,
     cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<Proof, InvestigateError> {
+    let ProofOptions {
+        number,
+        budget,
+        upper_bound,
+    } = options;
     let mut all = case.investigation()?;
     let many = all.findings.len();
     let Some(finding) = all.findings.get(number.max(1) as usize - 1).cloned() else {
@@ -52,6 +67,7 @@ pub fn prove_in_case(
         build_id: build_id(&all, &finding.site.module),
         spec,
         budget,
+        upper_bound,
     };
     let mut told = |stage: &str, left: Option<Duration>| progress.update(stage, left);
     let proof = prove_finding(&of, launcher, cancel, &mut told)?;
@@ -71,6 +87,60 @@ pub fn prove_in_case(
         }
     }
     Ok(proof)
+}
+
+/// How many findings are proven in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstProofs {
+    /// Findings that are tried, from the first on.
+    pub tried: usize,
+    /// Proofs after which no further one is begun.
+    pub wanted: usize,
+    /// Time for all.
+    pub budget: Duration,
+    /// Time for one at most.
+    pub budget_each: Duration,
+}
+
+/// Time below which no proof is begun.
+const MIN_PROOF_TIME: Duration = Duration::from_secs(8);
+
+/// Proves the first findings of a case as time allows, and stores the results. Returns why findings were not
+/// proven, a sentence each.
+///
+/// # Errors
+/// As [`prove_in_case`].
+pub fn prove_first(
+    case: &Case,
+    plan: FirstProofs,
+    spec: &CommandSpec,
+    launcher: &mut Launcher,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+) -> Result<Vec<String>, InvestigateError> {
+    let began = Instant::now();
+    let findings = case.investigation()?.findings;
+    let (mut notes, mut proven) = (Vec::new(), 0);
+    for (number, finding) in (1..).zip(&findings).take(plan.tried) {
+        let left = plan.budget.saturating_sub(began.elapsed());
+        if cancel.is_triggered() || proven == plan.wanted || left < MIN_PROOF_TIME {
+            break;
+        }
+        if !genba_prove::can_be_changed(&finding.cause) {
+            continue;
+        }
+        let options = ProofOptions {
+            number,
+            budget: left.min(plan.budget_each),
+            upper_bound: false,
+        };
+        let proof = prove_in_case(case, options, Some(spec), launcher, cancel, progress)?;
+        match proof.reason {
+            Some(reason) => notes.push(format!("{} was not proven: {reason}", finding.cause)),
+            None => proven += 1,
+        }
+    }
+    Ok(notes)
 }
 
 /// Returns the command as a case has it.

@@ -12,6 +12,9 @@ pub struct Arguments {
     pub command: Option<Vec<String>>,
     pub commands: Option<Vec<NamedCommand>>,
     pub case: Option<String>,
+    pub finding: Option<u32>,
+    pub check: Option<Vec<String>>,
+    pub upper_bound: Option<bool>,
     pub function: Option<String>,
     pub place: Option<String>,
     pub metric: Option<String>,
@@ -98,6 +101,9 @@ fn property(name: &str) -> Value {
         "case" => {
             text("Id of a case, as other tools print it (default: the newest investigation).")
         }
+        "finding" => json!({"type": "integer", "minimum": 1, "description": "Number of the finding (default 1)."}),
+        "check" => words("The project's own tests as a list, run in the copy, as [\"make\", \"test\"]."),
+        "upper_bound" => truth("Measure what would be gained if the cause were free (default false)."),
         "function" => text("Function: its name, FILE:LINE, or an address."),
         "place" => text("A function, a line of the hottest file, or FILE:LINE."),
         "metric" => text(
@@ -188,6 +194,9 @@ mod tests {
             "command",
             "commands",
             "case",
+            "finding",
+            "check",
+            "upper_bound",
             "function",
             "place",
             "metric",

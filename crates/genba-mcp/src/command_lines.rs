@@ -26,6 +26,8 @@ pub struct Line {
     subverb: Option<&'static str>,
     /// The patch whose file is appended to the word `--patch=`.
     pub patch: Option<String>,
+    /// Whether the command of the case is run.
+    pub runs_case: bool,
 }
 
 /// A call that was checked.
@@ -52,7 +54,7 @@ pub const PATCH: &str = "--patch=";
 pub const CASE: &str = "{case}";
 
 /// All tools.
-pub const TOOLS: [Tool; 8] = [
+pub const TOOLS: [Tool; 10] = [
     Tool {
         name: "investigate",
         title: "Where does the time of a command go, and why?",
@@ -74,6 +76,28 @@ pub const TOOLS: [Tool; 8] = [
         optional: &["case"],
         measures: false,
         line: explain,
+    },
+    Tool {
+        name: "prove",
+        title: "What would this fix gain, measured before any edit?",
+        description: "Applies the fix of a finding to the running code of the case's command and measures the gain, with \
+            output compared. Where no change computes the same, the upper bound: the gain if the cause were free. Use it \
+            before you edit the source. Takes up to a minute.",
+        required: &[],
+        optional: &["case", "finding", "upper_bound", "budget_seconds"],
+        measures: true,
+        line: prove,
+    },
+    Tool {
+        name: "fix",
+        title: "A source patch for a finding, tried",
+        description: "Writes a patch for a finding of C or C++ code where a rule makes one, builds it in a copy of \
+            `directory`, compares output and time. Returns the patch with its verdict, or why there is none. The tree \
+            itself is not changed.",
+        required: &[],
+        optional: &["case", "finding", "build", "check", "budget_seconds"],
+        measures: true,
+        line: fix,
     },
     Tool {
         name: "annotate",
@@ -260,6 +284,8 @@ fn investigate(
     let words = command(arguments, workspace, directory)?;
     let mut line = Line::default();
     line.options(arguments, Some(10.0))?;
+    // `prove` is a tool of its own.
+    line.word("--no-proof");
     line.word("--output=null");
     line.command(words);
     Ok(line)
@@ -269,6 +295,47 @@ fn explain(_: &Arguments, _: &Workspace, _: &Path) -> Result<Line, Refusal> {
     let mut line = Line::default();
     line.word("-i");
     line.word(CASE);
+    Ok(line)
+}
+
+/// The finding that is meant, as a word.
+fn finding(arguments: &Arguments) -> Result<String, Refusal> {
+    match arguments.finding {
+        Some(0) => Err(Refusal("findings are numbered from 1".to_owned())),
+        number => Ok(number.unwrap_or(1).to_string()),
+    }
+}
+
+fn prove(arguments: &Arguments, _: &Workspace, _: &Path) -> Result<Line, Refusal> {
+    let mut line = Line {
+        runs_case: true,
+        ..Line::default()
+    };
+    line.options(arguments, None)?;
+    if arguments.upper_bound == Some(true) {
+        line.word("--upper-bound");
+    }
+    line.word("-i");
+    line.word(CASE);
+    line.word(finding(arguments)?);
+    Ok(line)
+}
+
+fn fix(arguments: &Arguments, workspace: &Workspace, directory: &Path) -> Result<Line, Refusal> {
+    let mut line = Line {
+        runs_case: true,
+        ..Line::default()
+    };
+    line.options(arguments, None)?;
+    for (option, words) in [("build", &arguments.build), ("check", &arguments.check)] {
+        if let Some(words) = words {
+            let text = shell_line(words, workspace, directory)?;
+            line.word(format!("--{option}={text}"));
+        }
+    }
+    line.word("-i");
+    line.word(CASE);
+    line.word(finding(arguments)?);
     Ok(line)
 }
 
@@ -474,7 +541,15 @@ mod tests {
         let line = |name, given| call(name, given).map(|words| words.join(" "));
         assert_eq!(
             line("investigate", json!({"command": ["./x", "-n", "3"]})),
-            Ok("investigate --json --budget=10s --output=null -- ./x -n 3".to_owned())
+            Ok("investigate --json --budget=10s --no-proof --output=null -- ./x -n 3".to_owned())
+        );
+        assert_eq!(
+            line("prove", json!({"finding": 2, "budget_seconds": 40})),
+            Ok("prove --json --budget=40s -i {case} 2".to_owned())
+        );
+        assert_eq!(
+            line("fix", json!({"build": ["make"], "check": ["make", "test"]})),
+            Ok("fix --json --build=make --check=make test -i {case} 1".to_owned())
         );
         assert_eq!(
             line("annotate", json!({"function": "--raw"})),
@@ -552,6 +627,10 @@ mod tests {
                 json!({"search": "git", "good": "HEAD~1", "command": ["./x"]}),
             ),
             ("explain", json!({"case": "../x"})),
+            ("prove", json!({"case": "../x"})),
+            ("prove", json!({"finding": 0})),
+            ("fix", json!({"build": ["sh", "-c", "id"]})),
+            ("fix", json!({"build": ["make"], "check": ["cat", "/etc/passwd"]})),
             ("annotate", json!({"case": "/etc/passwd", "function": "f"})),
             (
                 "investigate",

@@ -2,7 +2,7 @@
 
 use genba_model::{
     Annotation, Bisection, ChangeKind, Comparison, ComparisonReport, Document, Estimate,
-    Explanation, Investigation, ObservedPlace, TrialReport, VerdictName, Waits,
+    Explanation, Investigation, ObservedPlace, Proof, SourceFix, TrialReport, VerdictName, Waits,
 };
 use genba_report::Screen;
 use genba_report::terminal::{self, AnnotateOptions, Next};
@@ -97,6 +97,15 @@ pub fn rendered(document: &[u8], limit: usize) -> Result<Rendered, serde_json::E
             &body::<Explanation>(document)?,
             screen,
         )),
+        "proof" => plain(terminal::proof(&body::<Proof>(document)?, screen)),
+        "fix" => {
+            let fix: SourceFix = body(document)?;
+            let mut text = terminal::source_fix(&fix, screen);
+            if let Some(patch) = &fix.patch {
+                text.push_str(patch);
+            }
+            plain(text)
+        }
         "annotation" => {
             let all: Annotation = body(document)?;
             plain(annotation(&all, limit, screen))

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use genba_case::Case;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -302,10 +303,26 @@ impl Server {
             CaseRead::NewestInvestigation => case_resources::newest_investigation(&self.workspace),
         }?;
         self.workspace.case(case.id())?;
+        if call.line.runs_case {
+            self.check_case(&case)?;
+        }
         for word in call.line.words.iter_mut().filter(|word| *word == CASE) {
             case.id().clone_into(word);
         }
         Ok(())
+    }
+
+    /// Checks that the command of a case is one that a call could have named.
+    fn check_case(&self, case: &Case) -> Result<(), Refusal> {
+        let failed = |error: &dyn fmt::Display| Refusal(format!("the case cannot be read: {error}"));
+        let workload = case.investigation().map_err(|error| failed(&error))?.workload;
+        if workload.shell.is_some() {
+            return Err(Refusal(
+                "the command of the case is a line for the shell: investigate it as a list of words".to_owned(),
+            ));
+        }
+        let directory = self.workspace.directory(Some(&workload.directory))?;
+        self.workspace.check_command(&workload.command, &directory)
     }
 
     /// Runs genba. The run goes on in a task of its own, so that it ends in order whatever becomes of the request.

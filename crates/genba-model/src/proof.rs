@@ -32,6 +32,16 @@ pub enum CodeChange {
     StoreSkipped,
     /// What a load will need is prefetched.
     Prefetch,
+    /// Loads take what they read from a log of it, so that none waits for memory or an address.
+    LoadsHit,
+    /// Branches go by a pattern that is always predicted, each way as often as in the program.
+    BranchesPredicted,
+    /// Branches that go one way, and what only they compare, are left out.
+    ChecksLeftOut,
+    /// Instructions or calls are left out, their results taken from a log of them.
+    WorkLeftOut,
+    /// A 64-bit division is one of 32 bits, where both operands are below 2³².
+    NarrowDivision,
 }
 
 /// What a fix gained, measured in the running program: both codes in one process, by turns.

@@ -1,7 +1,7 @@
 //! The instructions of a function, decoded.
 
 use genba_symbols::Binary;
-use iced_x86::{Decoder, DecoderOptions, Instruction};
+use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Register};
 
 /// Bytes of code that are decoded at most.
 const MAX_CODE_BYTES: u64 = 1 << 20;
@@ -46,6 +46,23 @@ impl DecodedCode {
         self.instructions
             .binary_search_by_key(&address, Instruction::ip)
             .ok()
+    }
+
+    /// Returns the first address and the one after the last.
+    #[must_use]
+    pub fn range(&self) -> (u64, u64) {
+        (self.begin, self.begin + self.code.len() as u64)
+    }
+
+    /// Whether any instruction uses a 64-bit register or a part of it.
+    #[must_use]
+    pub fn uses(&self, register: Register) -> bool {
+        let mut factory = InstructionInfoFactory::new();
+        self.instructions.iter().any(|one| {
+            let used = factory.info(one).used_registers();
+            used.iter()
+                .any(|used| used.register().full_register() == register)
+        })
     }
 
     /// Returns the bytes of an instruction.

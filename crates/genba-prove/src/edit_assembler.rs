@@ -1,7 +1,7 @@
 //! Assembles edits: instructions with labels, the words of edits, and the parts in which registers of
 //! the program are saved.
 
-use genba_count::native::{CodeEdit, SavedRegister, slot_offset};
+use genba_count::native::{CodeEdit, EditedBranch, SavedRegister, Side, slot_offset};
 use iced_x86::code_asm::{CodeAssembler, CodeLabel};
 use iced_x86::{BlockEncoderOptions, Code, IcedError, Instruction, MemoryOperand, Register};
 
@@ -21,6 +21,7 @@ pub struct EditAssembler {
     address: u64,
     group: u8,
     executed_at: Option<usize>,
+    side: Side,
 }
 
 /// Stands for the end of the group's other edit.
@@ -55,11 +56,16 @@ impl Width {
 
 /// The memory operand of a word of edits.
 fn word(slot: u8) -> MemoryOperand {
+    state_word(slot_offset(slot))
+}
+
+/// The memory operand of a word of the thread's state.
+pub fn state_word(offset: u32) -> MemoryOperand {
     MemoryOperand::new(
         Register::None,
         Register::None,
         1,
-        i64::from(slot_offset(slot)),
+        i64::from(offset),
         4,
         false,
         Register::GS,
@@ -81,7 +87,13 @@ impl EditAssembler {
             address: instruction.ip(),
             group: 0,
             executed_at: None,
+            side: Side::Edited,
         })
+    }
+
+    /// Makes it one of another side.
+    pub fn on_side(&mut self, side: Side) {
+        self.side = side;
     }
 
     /// Makes it one of two edits that are made only together, in one block.
@@ -248,6 +260,15 @@ impl EditAssembler {
         self.add(Instruction::with2(Code::Cmp_rm64_imm8, word(slot), 0i32)?)
     }
 
+    /// `div register`
+    ///
+    /// # Errors
+    /// None that happens.
+    pub fn divide(&mut self, width: Width, by: Register) -> Result<(), IcedError> {
+        let code = width.code(Code::Div_rm32, Code::Div_rm64);
+        self.add(Instruction::with1(code, width.of(by))?)
+    }
+
     /// `div [word]`, 64 bits
     ///
     /// # Errors
@@ -305,6 +326,8 @@ impl EditAssembler {
             without_lock: false,
             group: self.group,
             executed_at: self.executed_at.map(|index| at(index) as u8),
+            side: self.side,
+            branch: EditedBranch::AsIs,
         })
     }
 }

@@ -1,14 +1,16 @@
 //! The proof of a finding: its module's code, the changes that may be its fix, and the runs.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use genba_model::{Finding, Proof};
 use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_symbols::Binary;
 
 use crate::proof_run::{Outcome, Progress, ProofRequest, prove};
-use crate::{DecodedCode, ProveError, plans};
+use crate::branch_shares::{self, BranchShares};
+use crate::edits::{bounds, has_bounds, needs_branch_shares, plans};
+use crate::{DecodedCode, ProveError};
 
 /// A finding to prove.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct FindingToProve<'a> {
     pub spec: &'a CommandSpec,
     /// Time for all runs.
     pub budget: Duration,
+    /// Whether the upper bound is measured, even where there is a change that computes the same.
+    pub upper_bound: bool,
 }
 
 /// Proves a finding, or says why it cannot be proven.
@@ -48,33 +52,78 @@ pub fn prove_finding(
         reason: None,
         notes: Vec::new(),
     };
-    let changes = match changes(of) {
-        Ok(changes) => changes,
+    let began = Instant::now();
+    let code = match decoded(of) {
+        Ok(code) => code,
         Err(reason) => {
             proof.reason = Some(reason);
             return Ok(proof);
         }
     };
-    let request = ProofRequest {
+    let request = |plans, budget| ProofRequest {
         spec: of.spec.clone(),
         module: finding.site.module.clone(),
-        plans: changes,
+        plans,
         share: finding.share,
-        budget: of.budget,
+        budget,
         seed: u64::from(of.number) << 32,
     };
-    match prove(&request, launcher, cancel, progress)? {
-        Outcome::Proven(proven, notes) => {
-            proof.proven = Some(*proven);
-            proof.notes = notes;
+    let equivalent = plans(&finding.cause, &finding.site, &code).ok();
+    if let Some(plans) = equivalent.filter(|_| !of.upper_bound) {
+        let two = has_bounds(&finding.cause);
+        let budget = if two { of.budget / 2 } else { of.budget };
+        take(&mut proof, prove(&request(plans, budget), launcher, cancel, progress)?);
+        let gains = proof.proven.as_ref().is_some_and(|one| one.program_speedup.low > 1.0);
+        if gains || !two || cancel.is_triggered() {
+            return Ok(proof);
         }
-        Outcome::NoClaim(reason) => proof.reason = Some(reason),
+        // Another form of the fix may gain: what is there to be gained at all?
+        if let Some(tried) = &proof.proven {
+            let speedup = tried.program_speedup;
+            proof.notes.push(format!(
+                "a change that computes the same was measured before, without a gain: {:.2}× ({:.2}–{:.2})",
+                speedup.value, speedup.low, speedup.high
+            ));
+        }
+    }
+    let shares = match needs_branch_shares(&finding.cause) {
+        true => {
+            progress.update("counting how often branches are taken", Some(of.budget / 4));
+            let module = &finding.site.module;
+            branch_shares::count(of.spec, module, &code, of.budget / 4, launcher, cancel)?
+        }
+        false => BranchShares::new(),
+    };
+    match bounds(&finding.cause, &finding.site, &code, &shares) {
+        Ok(plans) => {
+            let left = of.budget.saturating_sub(began.elapsed());
+            let bound = prove(&request(plans, left), launcher, cancel, progress)?;
+            // What was proven of an equivalent change stays where there is no bound.
+            if proof.proven.is_none() || matches!(bound, Outcome::Proven(..)) {
+                take(&mut proof, bound);
+            }
+        }
+        Err(reason) if proof.proven.is_none() => {
+            proof.reason.get_or_insert(reason);
+        }
+        Err(_) => {}
     }
     Ok(proof)
 }
 
-/// Returns the changes that may be the fix; a sentence if there are none.
-fn changes(of: &FindingToProve<'_>) -> Result<Vec<crate::Plan>, String> {
+fn take(proof: &mut Proof, outcome: Outcome) {
+    match outcome {
+        Outcome::Proven(proven, notes) => {
+            proof.proven = Some(*proven);
+            proof.reason = None;
+            proof.notes.extend(notes);
+        }
+        Outcome::NoClaim(reason) => proof.reason = Some(reason),
+    }
+}
+
+/// Returns the code around the finding; a sentence if it is not there.
+fn decoded(of: &FindingToProve<'_>) -> Result<DecodedCode, String> {
     let site = &of.finding.site;
     let Some(&first) = site.addresses.first() else {
         return Err("the finding names no instructions".to_owned());
@@ -86,7 +135,6 @@ fn changes(of: &FindingToProve<'_>) -> Result<Vec<crate::Plan>, String> {
             site.module
         ));
     }
-    let code = DecodedCode::around(&binary, first)
-        .ok_or_else(|| format!("{} has no code at {first:#x}", site.module))?;
-    plans(&of.finding.cause, site, &code)
+    DecodedCode::around(&binary, first)
+        .ok_or_else(|| format!("{} has no code at {first:#x}", site.module))
 }

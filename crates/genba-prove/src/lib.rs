@@ -7,6 +7,7 @@
 //!
 //! **Not here.** Translating, switching sides, measuring windows: genba-engine, by genba-count.
 
+mod branch_shares;
 mod decoded_code;
 mod edit_assembler;
 mod edits;
@@ -16,7 +17,8 @@ mod register_liveness;
 mod window_pairs;
 
 pub use decoded_code::DecodedCode;
-pub use edits::{Plan, plans};
+pub use edits::{Plan, bounds, can_be_changed, needs_branch_shares, plans};
+pub use branch_shares::BranchShares;
 pub use finding_proof::{FindingToProve, prove_finding};
 pub use proof_run::{Outcome, Progress, ProofRequest, prove};
 pub use window_pairs::{Pairs, pairs};

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use genba_count::native::{DuetRequest, DuetRun, run_duet};
-use genba_model::{Estimate, ExitKind, Proven};
+use genba_count::native::{DuetRequest, DuetRun, NoReplicas, run_duet};
+use genba_model::{Estimate, ExitKind, ProofKind, Proven};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher, Output};
 use genba_stats::{Judge, Verdict, median};
 
-use crate::window_pairs::{Pairs, pairs, site_speedup};
+use crate::window_pairs::{Pairs, pairs, pairs_of_replicas, site_speedup};
 use crate::{Plan, ProveError};
 
 /// Mean length of windows, CPU time of a thread. The kernel's timers of CPU time fire at its ticks, of 1
@@ -95,9 +95,11 @@ impl Runs<'_> {
     }
 
     fn duet(&mut self, plan: &Plan, edited: bool, limit: Duration) -> Result<DuetRun, ProveError> {
-        let stage = match edited {
-            true => "code as it is and changed, by turns",
-            false => "two copies of the code as it is, by turns",
+        let stage = match (edited, plan.replicas.is_some()) {
+            (true, false) => "code as it is and changed, by turns",
+            (false, false) => "two copies of the code as it is, by turns",
+            (true, true) => "copies of the process, as it is and with the work taken out",
+            (false, true) => "copies of the process, both as it is",
         };
         self.progress.update(stage, Some(self.left()));
         self.seed += 1;
@@ -107,6 +109,7 @@ impl Runs<'_> {
             edits: plan.edits.clone(),
             edited,
             single_thread: plan.single_thread,
+            replicas: plan.replicas,
             window: WINDOW,
             seed: self.seed,
         };
@@ -132,8 +135,8 @@ impl Compared {
         })
     }
 
-    fn add(&mut self, run: &DuetRun) -> Result<(), ProveError> {
-        let found = pairs(&run.windows);
+    fn add(&mut self, plan: &Plan, run: &DuetRun) -> Result<(), ProveError> {
+        let found = pairs_of(plan, run);
         for pair in &found.compared {
             self.judge.push(pair.as_is, pair.edited)?;
         }
@@ -151,6 +154,13 @@ impl Compared {
         ratio.map_or(f64::INFINITY, |ratio| {
             (ratio.high - ratio.low) / 2.0 / ratio.value
         })
+    }
+}
+
+fn pairs_of(plan: &Plan, run: &DuetRun) -> Pairs {
+    match plan.replicas {
+        Some(_) => pairs_of_replicas(&run.windows),
+        None => pairs(&run.windows),
     }
 }
 
@@ -201,20 +211,25 @@ pub fn prove(
     let mut changed = Compared::new(ALPHA)?;
     let (mut costs, mut notes) = (Vec::new(), Vec::new());
     let mut identical = None;
+    let mut lost = LostReplicas::default();
     loop {
         let left = runs.left();
         let run = runs.duet(plan, false, left / 2)?;
-        let whole = native.last().filter(|last| is_whole(last));
+        // Copies of the process are part of what a run with them takes.
+        let whole = native.last().filter(|_| plan.replicas.is_none());
+        let whole = whole.filter(|last| is_whole(last));
         if let Some(last) = whole.filter(|last| is_whole(&run.finished) && cpu(last) > 0.0) {
             costs.push(cpu(&run.finished) / cpu(last));
         }
-        alike.add(&run)?;
+        alike.add(plan, &run)?;
+        lost.note(&run);
         if cancel.is_triggered() {
             break;
         }
         let left = runs.left();
         let run = runs.duet(plan, true, left.max(Duration::from_millis(100)))?;
-        changed.add(&run)?;
+        changed.add(plan, &run)?;
+        lost.note(&run);
         if let Some(reference) = native.first().filter(|_| is_whole(&run.finished))
             && is_whole(reference)
         {
@@ -240,14 +255,50 @@ pub fn prove(
     if cancel.is_triggered() {
         return Ok(Outcome::NoClaim("interrupted".to_owned()));
     }
+    if let Some(reason) = lost.reason().filter(|_| changed.count() < MIN_PAIRS) {
+        return Ok(Outcome::NoClaim(reason.to_owned()));
+    }
     let deterministic = native.iter().all(|run| result(run) == result(&native[0]));
-    if !deterministic {
+    if !deterministic && plan.kind == ProofKind::Equivalent {
         identical = None;
         notes.push("its output differs from run to run natively, and was not compared".to_owned());
     }
     Ok(judged(
         request, plan, &alike, &changed, &costs, identical, notes,
     ))
+}
+
+/// Replicas that said nothing.
+#[derive(Default)]
+struct LostReplicas {
+    failed: u32,
+    why: Option<NoReplicas>,
+}
+
+impl LostReplicas {
+    fn note(&mut self, run: &DuetRun) {
+        self.failed += run.failed_replicas;
+        self.why = self.why.or(run.no_replicas);
+    }
+
+    /// Why there are none, or few.
+    fn reason(&self) -> Option<&'static str> {
+        Some(match self.why {
+            Some(NoReplicas::Unconfined) => {
+                "the kernel cannot confine a copy of the process (seccomp), and without that no run with wrong data \
+                 is made"
+            }
+            Some(NoReplicas::Threads) => {
+                "an upper bound is measured in copies of the process, which a program with several threads has not"
+            }
+            Some(NoReplicas::NoFork) => "the kernel created no copies of the process (fork)",
+            None if self.failed > 0 => {
+                "copies of the process did not do the same, or ended before the measurement: they may read clocks or \
+                 make system calls all the time"
+            }
+            None => return None,
+        })
+    }
 }
 
 /// Returns the plan that gained most in a trial; `None` if none of its code was executed.
@@ -260,7 +311,7 @@ fn best_plan<'a>(runs: &mut Runs<'a>) -> Result<Option<&'a Plan>, ProveError> {
     let mut best: Option<(f64, &Plan)> = None;
     for plan in plans {
         let run = runs.duet(plan, true, limit)?;
-        let ratios: Vec<f64> = pairs(&run.windows)
+        let ratios: Vec<f64> = pairs_of(plan, &run)
             .compared
             .iter()
             .map(|pair| pair.edited / pair.as_is)
@@ -327,7 +378,8 @@ fn judged(
     let program_speedup = changed.pairs.program_speedup(ratio);
     let site_speedup = site_speedup(program_speedup, request.share);
     let translated_cost = cost(costs);
-    if identical.is_none() && notes.is_empty() {
+    let bounds = plan.kind == ProofKind::UpperBound;
+    if identical.is_none() && notes.is_empty() && !bounds {
         notes.push("no run ended within the time: its output was not compared".to_owned());
     }
     let proven = Proven {
@@ -336,7 +388,7 @@ fn judged(
         site_speedup,
         program_speedup,
         pairs: changed.count() as u64,
-        output_identical: identical,
+        output_identical: identical.filter(|_| !bounds),
         self_check: own,
         translated_cost,
     };

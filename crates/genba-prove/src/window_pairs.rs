@@ -36,9 +36,33 @@ pub struct Pairs {
     pub other_seconds: f64,
 }
 
+/// Returns the pairs of a run in replicas: moments of the program's time, each of which counts the same.
+#[must_use]
+pub fn pairs_of_replicas(windows: &[DuetWindow]) -> Pairs {
+    let mut found = Pairs::default();
+    let (whole, rest) = windows.as_chunks::<2>();
+    debug_assert!(rest.is_empty());
+    for one in whole {
+        let now = pairs_after(one, 0);
+        match now.compared.first() {
+            Some(pair) => found.compared.push(Pair {
+                as_is_seconds: 1.0,
+                edited_seconds: pair.edited / pair.as_is,
+                ..*pair
+            }),
+            None => found.other_seconds += 2.0,
+        }
+    }
+    found
+}
+
 /// Returns the pairs of a run. The first pair of each thread is left out: in it the program starts.
 #[must_use]
 pub fn pairs(windows: &[DuetWindow]) -> Pairs {
+    pairs_after(windows, 1)
+}
+
+fn pairs_after(windows: &[DuetWindow], first_number: u32) -> Pairs {
     let mut waiting: BTreeMap<u64, DuetWindow> = BTreeMap::new();
     let mut found = Pairs::default();
     for window in windows {
@@ -50,7 +74,7 @@ pub fn pairs(windows: &[DuetWindow]) -> Pairs {
             continue;
         };
         let is_pair = first.number + 1 == window.number && first.edited != window.edited;
-        if !is_pair || first.number == 0 {
+        if !is_pair || first.number < first_number {
             continue;
         }
         let (as_is, edited) = match first.edited {
@@ -145,7 +169,23 @@ mod tests {
             edited,
             rounds,
             cpu_nanoseconds: ms * 1_000_000,
+            page_faults: 0,
         }
+    }
+
+    #[test]
+    fn moments_of_replicas_count_the_same_whatever_they_took() {
+        let windows = [
+            window(1, 0, false, 100, 4),
+            window(1, 1, true, 100, 2),
+            window(1, 2, true, 0, 30),
+            window(1, 3, false, 0, 30),
+        ];
+        let found = pairs_of_replicas(&windows);
+        assert_eq!(found.compared.len(), 1);
+        // Half of the moments take half of the time.
+        let speedup = found.program_speedup(Estimate::exact(0.5));
+        assert!((speedup.value - 4.0 / 3.0).abs() < 1e-9, "{speedup:?}");
     }
 
     #[test]

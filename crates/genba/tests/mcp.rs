@@ -498,6 +498,8 @@ fn unknown_tools_and_arguments_are_errors_that_say_so() {
         let all = [
             "investigate",
             "explain",
+            "prove",
+            "fix",
             "annotate",
             "observe",
             "wait",

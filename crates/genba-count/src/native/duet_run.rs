@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use genba_engine::count_file_layout::{STATUS_FAILED, STATUS_REFUSED, TRANSFERS_NONE, path_hash};
 use genba_engine::duet_layout::{
-    DuetParameters, EDIT_CAPACITY, EDIT_CODE_BYTES, Edit, NOT_CONTAINED, OPEN, RESTORE_CAPACITY,
-    Restore,
+    self, BRANCH_ALWAYS, BRANCH_AS_IS, BRANCH_IF, BRANCH_NEVER, DuetParameters, EDIT_CAPACITY,
+    EDIT_CODE_BYTES, Edit, NOT_CONTAINED, OPEN, RESTORE_CAPACITY, Restore,
 };
 use genba_engine::runtime::bursts::BurstParameters;
+use genba_engine::runtime::replica;
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
 use super::count_file::Counts;
@@ -57,7 +58,61 @@ pub struct CodeEdit {
     pub executed_at: Option<u8>,
     /// Registers that are saved in parts of the code.
     pub saved: Vec<SavedRegister>,
+    /// On which side it is made.
+    pub side: Side,
+    /// Of a conditional jump, which follows the code: when it is taken.
+    pub branch: EditedBranch,
 }
+
+/// A side of a duet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// The code as it is. Only with replicas it has edits.
+    AsIs,
+    /// The edited one.
+    #[default]
+    Edited,
+}
+
+impl From<Side> for u8 {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::AsIs => 0,
+            Side::Edited => 1,
+        }
+    }
+}
+
+/// When an edited conditional jump is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EditedBranch {
+    /// As in the program.
+    #[default]
+    AsIs,
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// By the condition with this number in opcodes.
+    If(u8),
+}
+
+/// Windows in forked copies of the process, which end with them: the process itself only executes the code as
+/// it is, so the other side may compute something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replicas {
+    /// Bytes of an entry of the log that edits of the side as it is write, and those of the other read; 0 for none.
+    pub log_entry: u64,
+    /// Bits of the pattern by which edited branches go.
+    pub pattern: u64,
+}
+
+/// Offset in the thread's state (`%gs`) of the address of the log's next entry.
+pub const LOG_OFFSET: u32 = duet_layout::LOG_OFFSET;
+/// Offset there of the bytes from entry to entry.
+pub const LOG_STEP_OFFSET: u32 = duet_layout::LOG_STEP_OFFSET;
+/// Offset there of the pattern of [`Replicas`].
+pub const PATTERN_OFFSET: u32 = duet_layout::PATTERN_OFFSET;
 
 /// A request for a run with a duet.
 #[derive(Clone, Debug)]
@@ -72,6 +127,8 @@ pub struct DuetRequest {
     pub edited: bool,
     /// Whether the edits are right only while there is one thread.
     pub single_thread: bool,
+    /// Whether windows are those of forked copies.
+    pub replicas: Option<Replicas>,
     /// Mean length of windows, CPU time of a thread. Zero: all threads stay on the side `seed & 1`.
     pub window: Duration,
     /// Seed of lengths and order.
@@ -89,6 +146,21 @@ pub struct DuetRun {
     pub blocks: u32,
     /// Number of edits that were not made because the code was another.
     pub foreign: u32,
+    /// Number of pairs of replicas that were not noted: one died, or they did not do the same.
+    pub failed_replicas: u32,
+    /// Why there were no replicas, where that is known.
+    pub no_replicas: Option<NoReplicas>,
+}
+
+/// Why there were no replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoReplicas {
+    /// The kernel has no filters of system calls.
+    Unconfined,
+    /// The program had more than one thread.
+    Threads,
+    /// The kernel created no process.
+    NoFork,
 }
 
 /// Runs a command with a duet.
@@ -121,6 +193,9 @@ pub fn run_duet(
             window_nanoseconds: u64::try_from(request.window.as_nanos()).unwrap_or(u64::MAX >> 1),
             seed: request.seed,
             single_thread: request.single_thread.into(),
+            replicas: request.replicas.is_some().into(),
+            log_entry: request.replicas.map_or(0, |one| one.log_entry),
+            pattern: request.replicas.map_or(0, |one| one.pattern),
         },
         edits,
     };
@@ -133,6 +208,8 @@ pub fn run_duet(
         windows: Vec::new(),
         blocks: 0,
         foreign: 0,
+        failed_replicas: 0,
+        no_replicas: None,
     };
     for (index, process) in (0u64..).zip(&followed.processes) {
         let counts = Counts::read(&process.file, false)
@@ -151,8 +228,20 @@ pub fn run_duet(
         found.windows.extend(windows);
         found.blocks += file.blocks;
         found.foreign += file.foreign;
+        found.failed_replicas += file.failed_replicas;
+        found.no_replicas = found.no_replicas.or(no_replicas(file.replica_notes));
     }
     Ok(found)
+}
+
+fn no_replicas(notes: u32) -> Option<NoReplicas> {
+    let all = [
+        (replica::NOTE_UNCONFINED, NoReplicas::Unconfined),
+        (replica::NOTE_THREADS, NoReplicas::Threads),
+        (replica::NOTE_NO_FORK, NoReplicas::NoFork),
+    ];
+    let mut noted = all.into_iter().filter(|&(bit, _)| notes & bit != 0);
+    noted.next().map(|(_, why)| why)
 }
 
 /// Returns the edits of a request as the engine reads them; a sentence if one cannot be made.
@@ -206,7 +295,13 @@ fn engine_edit(edit: &CodeEdit, path: u64, offset: u64) -> Option<Edit> {
         without_lock: edit.without_lock.into(),
         group: edit.group,
         executed_at: edit.executed_at.unwrap_or(NOT_CONTAINED),
-        reserved: [0; 2],
+        side: edit.side.into(),
+        branch: match edit.branch {
+            EditedBranch::AsIs => BRANCH_AS_IS,
+            EditedBranch::Never => BRANCH_NEVER,
+            EditedBranch::Always => BRANCH_ALWAYS,
+            EditedBranch::If(condition) => BRANCH_IF | condition & 15,
+        },
         code: [0; EDIT_CODE_BYTES],
         restore: [Restore::default(); RESTORE_CAPACITY],
     };

@@ -21,6 +21,8 @@ pub struct DuetWindow {
     pub rounds: u64,
     /// CPU time, nanoseconds.
     pub cpu_nanoseconds: u64,
+    /// Page faults of a replica.
+    pub page_faults: u64,
 }
 
 /// What a duet left in the count file of a process.
@@ -32,6 +34,10 @@ pub struct DuetFile {
     pub blocks: u32,
     /// Number of times that an edit was not made because the code was another.
     pub foreign: u32,
+    /// Number of pairs of replicas that were not noted.
+    pub failed_replicas: u32,
+    /// `replica::NOTE_UNCONFINED` and the others of the engine, or 0.
+    pub replica_notes: u32,
 }
 
 impl DuetFile {
@@ -53,12 +59,15 @@ impl DuetFile {
                 edited: step & 1 == 1,
                 rounds: u64_at(bytes, offset_of!(Window, rounds)),
                 cpu_nanoseconds: u64_at(bytes, offset_of!(Window, cpu_nanoseconds)),
+                page_faults: u64_at(bytes, offset_of!(Window, page_faults)),
             }
         };
         Ok(Self {
             windows: bytes.chunks_exact(SIZE).map(window).collect(),
             blocks: field(offset_of!(Control, duet_blocks)),
             foreign: field(offset_of!(Control, foreign_edits)),
+            failed_replicas: field(offset_of!(Control, replicas_failed)),
+            replica_notes: field(offset_of!(Control, replica_notes)),
         })
     }
 }
@@ -101,6 +110,7 @@ mod tests {
             edited: true,
             rounds: 100,
             cpu_nanoseconds: 4_000_000,
+            page_faults: 0,
         };
         assert_eq!(found.windows, [window]);
     }

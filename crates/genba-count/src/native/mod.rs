@@ -34,7 +34,10 @@ use count_file::Counts;
 use inject::EngineOptions;
 use process_follower::{Followed, Process};
 
-pub use duet_run::{CodeEdit, DuetRequest, DuetRun, SavedRegister, run_duet};
+pub use duet_run::{
+    CodeEdit, DuetRequest, DuetRun, EditedBranch, LOG_OFFSET, LOG_STEP_OFFSET, NoReplicas,
+    PATTERN_OFFSET, Replicas, SavedRegister, Side, run_duet,
+};
 pub use duet_windows::DuetWindow;
 pub use genba_engine::duet_layout::slot_offset;
 

@@ -18,7 +18,9 @@ use iced_x86::Instruction;
 use super::{BuildContext, Builder, Error, NewDuet, NewRestore, NextBlock};
 use crate::basic_block::{Block, BlockEnd};
 use crate::counter_placement::{IncrementMethod, Placement, place};
-use crate::duet_layout::{Edit, NOT_CONTAINED, OPEN};
+use crate::duet_layout::{
+    BRANCH_ALWAYS, BRANCH_AS_IS, BRANCH_NEVER, Edit, NOT_CONTAINED, OPEN,
+};
 use crate::recovery_marks::Mark;
 use crate::thread_state;
 
@@ -26,13 +28,21 @@ use crate::thread_state;
 const SIDE_ALIGNMENT: u64 = 64;
 
 impl<W: BuildContext> Builder<'_, W> {
-    /// Whether an instruction of a block is edited, other than a call or an indirect branch at its end.
+    /// Whether an instruction of a block is edited, other than an indirect branch at its end.
     pub(super) fn has_edits(&self, block: &Block) -> bool {
         let end = match block.instructions.last() {
-            Some(last) if ends_apart(block) => last.ip(),
+            Some(last) if ends_apart(block) && self.edit_of_call(block, 1).is_none() => last.ip(),
             _ => block.next(),
         };
         self.context.edits_within(block.pc, end)
+    }
+
+    /// Returns the edit of the call at the end of a block.
+    fn edit_of_call(&self, block: &Block, side: u8) -> Option<Edit> {
+        let last = block.instructions.last()?;
+        let calls = matches!(block.end, BlockEnd::Call(_) | BlockEnd::CallIndirect);
+        let edit = self.context.edit(last.ip(), side).filter(|_| calls)?;
+        is_for(edit, &self.raw(last)).then_some(*edit)
     }
 
     /// Emits a block twice; `None` if there are too many such blocks. A call, an indirect branch or a
@@ -42,6 +52,11 @@ impl<W: BuildContext> Builder<'_, W> {
             return Ok(None);
         };
         let mut block = block.clone();
+        let returns_to = block.next();
+        let left_out = match self.context.makes_edits() {
+            true => self.edit_of_call(&block, 1),
+            false => None,
+        };
         if ends_apart(&block) {
             block.instructions.pop();
             block.end = BlockEnd::Falls;
@@ -59,9 +74,25 @@ impl<W: BuildContext> Builder<'_, W> {
             }
             *offset = self.fragment.emitter.offset() as u16;
             self.open(&block, counter, true);
-            self.side(&block, counter, side == 1 && self.context.makes_edits())?;
+            // Without edits, both sides are side 0.
+            let made = match self.context.makes_edits() {
+                true => side as u8,
+                false => 0,
+            };
+            self.side(&block, counter, made)?;
             let own = self.fragment.emitter.base + u64::from(*offset);
-            let next = self.end(&block, None)?;
+            let next = match (self.edit_of_branch(&block, made), &left_out) {
+                (Some((to, edit)), _) => self.edited_branch(&block, to, &edit)?,
+                // In place of a call: its code, and what follows the call.
+                (None, Some(edit)) if made == 1 => {
+                    let code = edit.code.get(..usize::from(edit.code_length));
+                    self.mark(Mark::NotTaken);
+                    self.emitter().bytes(code.unwrap_or_default());
+                    let (pc, landing) = (returns_to, false);
+                    Some(NextBlock { pc, landing })
+                }
+                (None, _) => self.end(&block, None)?,
+            };
             // A loop stays on its side: a thread that is to change it is led out by the timer.
             for exit in self.fragment.exits.iter_mut().skip(exits) {
                 if repeats && exit.target == block.pc {
@@ -82,7 +113,7 @@ impl<W: BuildContext> Builder<'_, W> {
         Ok(Some(None))
     }
 
-    fn side(&mut self, block: &Block, counter: u32, edited: bool) -> Result<(), Error> {
+    fn side(&mut self, block: &Block, counter: u32, side: u8) -> Result<(), Error> {
         let mut placement = place(block, &*self.context, self.factory);
         // Edits may use a register that is dead in the program.
         if placement.method != IncrementMethod::Memory {
@@ -92,10 +123,7 @@ impl<W: BuildContext> Builder<'_, W> {
             };
         }
         let body = block.body();
-        let edits = match edited {
-            true => self.edits_of(block),
-            false => Vec::new(),
-        };
+        let edits = self.edits_of(block, side);
         let mut is_marked = true;
         for (index, instruction) in block.instructions.iter().enumerate() {
             if !is_marked {
@@ -119,12 +147,47 @@ impl<W: BuildContext> Builder<'_, W> {
         Ok(())
     }
 
+    /// Returns the edit of the conditional jump at the end of a block, and where it leads.
+    fn edit_of_branch(&self, block: &Block, side: u8) -> Option<(u64, Edit)> {
+        let (BlockEnd::Branch(to), Some(last)) = (block.end, block.instructions.last()) else {
+            return None;
+        };
+        let edit = self.context.edit(last.ip(), side)?;
+        is_for(edit, &self.raw(last)).then_some((to, *edit))
+    }
+
+    /// Emits the code of an edit and the conditional jump after it, with another condition.
+    fn edited_branch(
+        &mut self,
+        block: &Block,
+        to: u64,
+        edit: &Edit,
+    ) -> Result<Option<NextBlock>, Error> {
+        let code = edit.code.get(..usize::from(edit.code_length));
+        self.emitter().bytes(code.unwrap_or_default());
+        match edit.branch {
+            BRANCH_AS_IS => return self.end(block, None),
+            BRANCH_NEVER => {}
+            BRANCH_ALWAYS => self.jump(to),
+            other => {
+                self.emitter().keep_in_line(2, 4);
+                self.emitter().bytes(&[0x0F, 0x80 | other & 15]);
+                self.exit(to);
+            }
+        }
+        self.mark(Mark::NotTaken);
+        Ok(Some(NextBlock {
+            pc: block.next(),
+            landing: false,
+        }))
+    }
+
     /// Returns the edits that are made in a block, with the indices of their instructions: those of a
     /// group if both are in it.
-    fn edits_of(&self, block: &Block) -> Vec<(usize, Edit)> {
+    fn edits_of(&self, block: &Block, side: u8) -> Vec<(usize, Edit)> {
         let mut found: Vec<(usize, Edit)> = Vec::new();
         for (index, instruction) in block.instructions.iter().take(block.body()).enumerate() {
-            match self.context.edit(instruction.ip()) {
+            match self.context.edit(instruction.ip(), side) {
                 Some(edit) if is_for(edit, &self.raw(instruction)) => found.push((index, *edit)),
                 Some(_) => self.context.note_foreign_edit(),
                 None => {}

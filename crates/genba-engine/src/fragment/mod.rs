@@ -93,8 +93,8 @@ pub trait BuildContext: ProgramCode {
     fn makes_edits(&self) -> bool {
         false
     }
-    /// Returns the edit of an instruction.
-    fn edit(&self, _pc: u64) -> Option<&Edit> {
+    /// Returns the edit of an instruction on a side.
+    fn edit(&self, _pc: u64, _side: u8) -> Option<&Edit> {
         None
     }
     /// Returns the number of a new block that is laid down twice; `None` if there are too many.

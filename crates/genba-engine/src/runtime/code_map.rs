@@ -446,8 +446,8 @@ impl BuildContext for CodeMap {
         self.duet.makes_edits()
     }
 
-    fn edit(&self, pc: u64) -> Option<&Edit> {
-        self.duet.edit(pc)
+    fn edit(&self, pc: u64, side: u8) -> Option<&Edit> {
+        self.duet.edit(pc, side)
     }
 
     fn new_duet_block(&mut self) -> Option<u32> {

@@ -2,6 +2,8 @@
 //! to side. The time that a thread has spent on a side, and how often it executed such blocks meanwhile,
 //! is a window of the count file.
 //!
+//! In a duet of replicas, windows are those of forked copies ([`super::replica`]).
+//!
 //! What must hold: windows of a thread come in pairs, one of each side, in random order, so that what
 //! drifts is the same on both. A side can change between any two instructions, so edits compute the same
 //! whatever the other side did before.
@@ -19,7 +21,7 @@ use super::count_file::CountFile;
 use super::dispatch::NextAction;
 use super::engine::Engine;
 use super::signal_delivery::context;
-use super::{burst_timer, bursts};
+use super::{burst_timer, bursts, replica};
 
 /// The side as the program is.
 pub const SIDE_AS_IS: u64 = 0;
@@ -65,6 +67,9 @@ impl Duet {
         if parameters.window_nanoseconds > 0 {
             burst_timer::use_signal();
         }
+        if parameters.replicas != 0 {
+            replica::create_area();
+        }
         Self {
             parameters,
             edits,
@@ -91,6 +96,23 @@ impl Duet {
         self.parameters.window_nanoseconds > 0
     }
 
+    /// Bytes of an entry of the log; 0 for no log.
+    #[must_use]
+    pub fn log_entry(&self) -> u64 {
+        self.parameters.log_entry
+    }
+
+    /// Bits that edits of branches rotate.
+    #[must_use]
+    pub fn pattern(&self) -> u64 {
+        self.parameters.pattern
+    }
+
+    /// Returns one of both sides at random.
+    pub fn random_side(&mut self) -> u64 {
+        self.random() & 1
+    }
+
     /// Places the edits of a file of which a part is mapped: from `offset` on, at `start` to `end`.
     pub fn place_edits(&mut self, start: u64, end: u64, offset: u64, path: u64) {
         self.placed.retain(|&(pc, _)| !(start..end).contains(&pc));
@@ -111,11 +133,13 @@ impl Duet {
         self.placed.get(at).is_some_and(|&(pc, _)| pc < end)
     }
 
-    /// Returns the edit of the instruction at an address.
+    /// Returns the edit of the instruction at an address, on a side.
     #[must_use]
-    pub fn edit(&self, pc: u64) -> Option<&Edit> {
-        let at = self.placed.binary_search_by_key(&pc, |&(pc, _)| pc).ok()?;
-        self.edits.get(self.placed[at].1 as usize)
+    pub fn edit(&self, pc: u64, side: u8) -> Option<&Edit> {
+        let first = self.placed.partition_point(|&(at, _)| at < pc);
+        let here = self.placed[first..].iter().take_while(|&&(at, _)| at == pc);
+        let mut edits = here.filter_map(|&(_, number)| self.edits.get(number as usize));
+        edits.find(|edit| edit.side == side)
     }
 
     /// Returns the number of a new block that is laid down twice; `None` if there are too many.
@@ -137,7 +161,9 @@ impl Duet {
         self.loops.push((begin, end));
     }
 
-    fn in_loop(&self, rip: u64) -> bool {
+    /// Whether a place is in code that a thread does not leave by itself.
+    #[must_use]
+    pub fn in_loop(&self, rip: u64) -> bool {
         self.loops
             .iter()
             .any(|&(begin, end)| (begin..end).contains(&rip))
@@ -185,7 +211,11 @@ impl Duet {
         mean / 2 + ((mean * random) >> 32)
     }
 
-    unsafe fn rounds(&self, state: State) -> u64 {
+    /// Returns how often a thread has executed blocks with edits.
+    ///
+    /// # Safety
+    /// The state must be the caller's own.
+    pub unsafe fn rounds(&self, state: State) -> u64 {
         let counters = self.counters.iter();
         counters.fold(0u64, |sum, &counter| {
             // SAFETY: the caller's own state, which has a counter for each.
@@ -196,6 +226,7 @@ impl Duet {
     /// Returns the side on which a thread begins.
     fn first_side(&mut self) -> u64 {
         match (self.stopped, self.has_windows()) {
+            _ if self.parameters.replicas != 0 => SIDE_AS_IS,
             (true, _) => SIDE_AS_IS,
             (_, true) => self.random() & 1,
             (_, false) => self.parameters.seed & 1,
@@ -277,6 +308,15 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<Next
         if duet.stopped {
             return Some(NextAction::Sigreturn(frame));
         }
+        if duet.parameters.replicas != 0 {
+            let rip = ((frame + context::RIP) as *const u64).read();
+            let next = replica::pair(engine, state, frame, rip);
+            if !replica::is_one() {
+                let interval = engine.code_map.duet.interval();
+                burst_timer::set(state, interval);
+            }
+            return Some(next);
+        }
         let (step, side) = (
             state.get(thread_state::DUET_STEP),
             state.get(thread_state::DUET_SIDE),
@@ -288,7 +328,7 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<Next
                 .rounds(state)
                 .wrapping_sub(state.get(thread_state::DUET_ROUNDS)),
             cpu_nanoseconds: cpu.wrapping_sub(state.get(thread_state::DUET_CPU)),
-            reserved: 0,
+            page_faults: 0,
         };
         // The second window of a pair is on the other side.
         let next = match step & 1 {
@@ -306,6 +346,23 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<Next
         }
         begin_window(engine, state);
         Some(NextAction::Sigreturn(frame))
+    }
+}
+
+/// Notes both windows of a pair of replicas: CPU time, rounds and page faults of each side; which was first.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn note_pair(engine: &Engine, state: State, sides: [(u64, u64, u64); 2], first: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let thread = state.get(thread_state::DUET_THREAD);
+        let step = state.get(thread_state::DUET_STEP);
+        for (step, side) in [(step, first), (step + 1, first ^ 1)] {
+            let window = replica::window(thread, step, side, sides[side as usize & 1]);
+            record(engine.code_map.shared, window);
+        }
+        state.set(thread_state::DUET_STEP, step + 2);
     }
 }
 

@@ -24,6 +24,8 @@ pub mod memory_changes;
 pub mod new_thread;
 mod observing_code;
 pub mod program_mask;
+pub mod replica;
+pub mod replica_confinement;
 pub mod request_channel;
 pub mod signal_delivery;
 pub mod signal_recovery;
@@ -113,6 +115,9 @@ pub fn set_count_file(shared: CountFile) {
 }
 
 fn end(status: u32, parts: &[&[u8]]) -> ! {
+    if replica::is_one() {
+        replica::exit();
+    }
     let shared = SHARED.load(Ordering::Relaxed);
     if shared != 0 {
         CountFile(shared).fail(status, parts);

@@ -15,7 +15,7 @@ use super::signal_recovery::InterruptedState;
 use super::syscall_interception::Call;
 use super::thread_slots::fresh_vectors;
 use super::writable_code::WriteFault;
-use super::{burst_timer, bursts, duet};
+use super::{burst_timer, bursts, duet, replica};
 
 const SIGQUIT: usize = 3;
 const SIGILL: usize = 4;
@@ -287,6 +287,9 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
             return NextAction::Sigreturn(frame);
         }
         engine.look_up_code_of(rip);
+        if replica::is_one() {
+            replica::end_by_signal(engine, state, frame, rip);
+        }
         if let Some(action) = duet::intercept_signal(engine, state) {
             return action;
         }

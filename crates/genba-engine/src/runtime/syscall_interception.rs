@@ -8,7 +8,7 @@ use super::context_switch::label;
 use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
 use super::{
-    EngineLock, bursts, duet, exec, limit_changes, memory_changes, new_thread, program_mask,
+    EngineLock, bursts, duet, exec, limit_changes, memory_changes, new_thread, program_mask, replica,
     signal_delivery,
 };
 
@@ -96,6 +96,9 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
     // SAFETY: the caller's promise; system calls do what the program asked for.
     unsafe {
         let engine = locked.engine();
+        if replica::is_one() {
+            replica::end_by_syscall(engine, state);
+        }
         let call = read(engine, state);
         // rcx and r11 as the kernel leaves them.
         state.set_register(register::RCX, call.next);

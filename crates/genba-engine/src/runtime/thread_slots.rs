@@ -11,7 +11,7 @@ use crate::thread_state::{self, State};
 use super::context_switch::label;
 use super::count_file::CountFile;
 use super::duet::SIDE_AS_IS;
-use super::{burst_timer, memory_changes, syscall_interception, writable_code};
+use super::{burst_timer, memory_changes, replica, syscall_interception, writable_code};
 
 /// Bytes of a slot before its counters, which are private to the process.
 const PRIVATE_BYTES: u64 = COUNTERS;
@@ -176,6 +176,13 @@ impl ThreadSlots {
         self.used
     }
 
+    /// Returns the number of slots in use.
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        let slots = IN_USE.iter().take(self.used as usize);
+        slots.filter(|slot| slot.load(Ordering::Acquire) != 0).count()
+    }
+
     /// Frees all slots but one, in a forked child.
     pub fn keep_only(&mut self, slot: u32) {
         for other in 0..self.used {
@@ -227,6 +234,7 @@ unsafe fn initialise(state: State, slot: u32, watching: bool, code: (u64, u64)) 
         state.set(thread_state::CODE_LOW, code.0);
         state.set(thread_state::CODE_BYTES, code.1);
         thread_state::initialise_edit_slots(state);
+        replica::initialise_log(state);
         special_calls(state, watching, code.1 > 0);
         fresh_vectors(state);
     }

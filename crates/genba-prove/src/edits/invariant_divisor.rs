@@ -78,6 +78,7 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
         Plan::equivalent(CodeChange::PowerOfTwoDivisor, all(power_of_two)?),
         Plan::equivalent(CodeChange::CompareAndSubtract, all(compare_and_subtract)?),
         Plan::equivalent(CodeChange::Reciprocal, all(reciprocal)?),
+        Plan::equivalent(CodeChange::NarrowDivision, narrow_of(&found)?),
     ])
 }
 
@@ -203,6 +204,42 @@ fn compare_and_subtract(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     edit.finish()
 }
 
+/// Divisions of 64 bits as those of 32.
+fn narrow_of(all: &[Division<'_>]) -> Result<Vec<CodeEdit>, IcedError> {
+    let wide = all.iter().filter(|one| one.width == Width::Quad);
+    wide.map(narrow).collect()
+}
+
+fn narrow(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
+    let mut edit = one.edit()?;
+    let (mut large, mut divide, mut done) = (edit.label(), edit.label(), edit.label());
+    one.check_upper(&mut edit, divide)?;
+    edit.registers(Width::Quad, MOV, Register::RDX, Register::RAX)?;
+    edit.saved(Register::RDX, ZERO_SLOT);
+    let or = (Code::Or_rm32_r32, Code::Or_rm64_r64);
+    edit.registers(Width::Quad, or, Register::RDX, one.divisor)?;
+    let shift = Instruction::with2(Code::Shr_rm64_imm8, Register::RDX, 32i32)?;
+    edit.instruction(shift)?;
+    edit.jump(CodeAssembler::jne, large)?;
+    // rdx is 0 from the shift: the program's state is the one before the division, which may fault.
+    edit.restored(Register::RDX);
+    edit.store(one.word(DIVIDEND), Register::RAX)?;
+    edit.divide(Width::Double, one.divisor)?;
+    edit.saved(Register::RAX, one.word(DIVIDEND));
+    edit.saved(Register::RDX, ZERO_SLOT);
+    edit.jump(CodeAssembler::jmp, done)?;
+    edit.restored(Register::RAX);
+    edit.restored(Register::RDX);
+    edit.place(&mut large)?;
+    edit.saved(Register::RDX, ZERO_SLOT);
+    edit.registers(Width::Double, XOR, Register::RDX, Register::RDX)?;
+    edit.restored(Register::RDX);
+    edit.place(&mut divide)?;
+    edit.original()?;
+    edit.place(&mut done)?;
+    edit.finish()
+}
+
 /// For numbers below 2³².
 fn reciprocal(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     let mut edit = one.edit()?;
@@ -315,7 +352,8 @@ mod tests {
             [
                 CodeChange::PowerOfTwoDivisor,
                 CodeChange::CompareAndSubtract,
-                CodeChange::Reciprocal
+                CodeChange::Reciprocal,
+                CodeChange::NarrowDivision
             ]
         );
         // A signed division has none.
@@ -337,7 +375,8 @@ mod tests {
             ], 1..6),
         ) {
             for (after, live) in [(BOTH, (true, true)), (REMAINDER, (false, true)), (QUOTIENT, (true, false))] {
-                for plan in plans(&site(&[0x1002]), &code(wide, after)).expect("encodes") {
+                let all = plans(&site(&[0x1002]), &code(wide, after)).expect("encodes");
+                for plan in all.iter().filter(|plan| !plan.edits.is_empty()) {
                     let mut words = crate::edits::tests::initial_words();
                     for divisor in &divisors {
                         for &dividend in dividends.iter().chain(&[*divisor, divisor.wrapping_mul(2).wrapping_sub(1)]) {

@@ -1,16 +1,21 @@
 //! Edits for the causes whose fix can be made in machine code: one file for each kind of change. Pure.
 
 mod division_pair;
+mod checks_left_out;
 mod invariant_divisor;
 mod plain_operations;
+mod predicted_branches;
 mod prefetch;
+mod replayed_loads;
+mod replayed_results;
 mod skipped_stores;
 
-use genba_count::native::CodeEdit;
+use genba_count::native::{CodeEdit, Replicas};
 use genba_model::{CodeChange, FindingSite, ProofKind};
 use iced_x86::IcedError;
 
 use crate::DecodedCode;
+use crate::branch_shares::BranchShares;
 
 /// A change that may be the fix of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +28,8 @@ pub struct Plan {
     pub edits: Vec<CodeEdit>,
     /// Whether the edits are right only while there is one thread.
     pub single_thread: bool,
+    /// Of an upper bound: its windows are those of copies of the process.
+    pub replicas: Option<Replicas>,
 }
 
 impl Plan {
@@ -32,8 +39,95 @@ impl Plan {
             kind: ProofKind::Equivalent,
             edits,
             single_thread: false,
+            replicas: None,
         }
     }
+
+    fn upper_bound(change: CodeChange, edits: Vec<CodeEdit>) -> Self {
+        Self {
+            change,
+            kind: ProofKind::UpperBound,
+            edits,
+            single_thread: false,
+            replicas: Some(Replicas::default()),
+        }
+    }
+}
+
+/// Whether the upper bound of a cause depends on how often branches are taken.
+#[must_use]
+pub fn needs_branch_shares(cause: &str) -> bool {
+    matches!(cause, "unpredictable-branch" | "invariant-check")
+}
+
+/// What is taken out of the running code for the upper bound of a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TakenOut {
+    Loads,
+    Results,
+    Calls,
+    Mispredictions,
+    Checks,
+}
+
+/// What may be taken out, in the order in which it is tried.
+fn taken_out(cause: &str) -> &'static [TakenOut] {
+    use TakenOut::{Calls, Checks, Loads, Mispredictions, Results};
+    match cause {
+        "cache-miss" | "pointer-chase" | "strided-access" | "field-order" => &[Loads],
+        "store-forward-stall" => &[Loads, Results],
+        "unpredictable-branch" => &[Mispredictions],
+        "invariant-check" => &[Checks],
+        "fp-latency-chain" | "integer-latency-chain" | "division-as-overflow-check" => &[Results],
+        "duplicate-division" | "loop-invariant-divisor" | "known-operand" => &[Results, Calls],
+        "loop-invariant-call" | "redundant-computation" | "tiny-callee-not-inlined" | "tls-lookup"
+        | "costly-conversion" | "discarded-work" | "general-case-first" => &[Calls],
+        _ => &[],
+    }
+}
+
+/// Whether anything is known to be made of a cause's code: a fix, or its upper bound.
+#[must_use]
+pub fn can_be_changed(cause: &str) -> bool {
+    matches!(cause, "needless-atomic" | "dead-store") || has_bounds(cause)
+}
+
+/// Whether a cause can be taken out of the running code.
+#[must_use]
+pub fn has_bounds(cause: &str) -> bool {
+    !taken_out(cause).is_empty()
+}
+
+/// Returns the changes that bound from above what a fix of a finding can gain, none without edits. They may
+/// compute something else, and are executed in copies of the process that end with the measurement.
+///
+/// # Errors
+/// A sentence that says why there is none.
+pub fn bounds(
+    cause: &str,
+    site: &FindingSite,
+    code: &DecodedCode,
+    shares: &BranchShares,
+) -> Result<Vec<Plan>, String> {
+    let kinds = taken_out(cause);
+    if kinds.is_empty() {
+        return Err(format!(
+            "{cause} cannot be taken out of the running code yet: make the fix in the source and compare \
+             (genba bench)"
+        ));
+    }
+    let mut found = Vec::new();
+    for kind in kinds {
+        found.extend(match kind {
+            TakenOut::Loads => replayed_loads::plans(site, code),
+            TakenOut::Results => replayed_results::plans(site, code),
+            TakenOut::Calls => replayed_results::calls(site, code),
+            TakenOut::Mispredictions => predicted_branches::plans(site, code, shares),
+            TakenOut::Checks => checks_left_out::plans(site, code, shares),
+        }
+        .map_err(not_edited)?);
+    }
+    with_edits(Ok(found))
 }
 
 /// Returns the changes that may be the fix of a finding, none without edits.
@@ -43,7 +137,9 @@ impl Plan {
 pub fn plans(cause: &str, site: &FindingSite, code: &DecodedCode) -> Result<Vec<Plan>, String> {
     let made = match cause {
         "duplicate-division" => division_pair::plans(site, code),
-        "loop-invariant-divisor" => invariant_divisor::plans(site, code),
+        "loop-invariant-divisor" | "division-as-overflow-check" | "known-operand" => {
+            invariant_divisor::plans(site, code)
+        }
         "needless-atomic" => plain_operations::plans(site, code),
         "dead-store" => skipped_stores::plans(site, code),
         "cache-miss" | "strided-access" => prefetch::plans(site, code),
@@ -54,8 +150,12 @@ pub fn plans(cause: &str, site: &FindingSite, code: &DecodedCode) -> Result<Vec<
             ));
         }
     };
+    with_edits(made)
+}
+
+fn with_edits(made: Plans) -> Result<Vec<Plan>, String> {
     let found: Vec<Plan> = made
-        .map_err(|error| format!("its instructions cannot be edited: {error}"))?
+        .map_err(not_edited)?
         .into_iter()
         .filter(|plan| !plan.edits.is_empty())
         .collect();
@@ -67,6 +167,10 @@ pub fn plans(cause: &str, site: &FindingSite, code: &DecodedCode) -> Result<Vec<
         ),
         false => Ok(found),
     }
+}
+
+fn not_edited(error: IcedError) -> String {
+    format!("its instructions cannot be edited: {error}")
 }
 
 type Plans = Result<Vec<Plan>, IcedError>;
@@ -159,11 +263,13 @@ mod tests {
                 | Mnemonic::Test
                 | Mnemonic::And
                 | Mnemonic::Xor
+                | Mnemonic::Or
                 | Mnemonic::Add => {
                     let (a, b) = (value(0), value(1) & mask(size(&one, 0)));
                     let result = match one.mnemonic() {
                         Mnemonic::Test | Mnemonic::And => a & b,
                         Mnemonic::Xor => a ^ b,
+                        Mnemonic::Or => a | b,
                         Mnemonic::Add => a.wrapping_add(b),
                         _ => a.wrapping_sub(b),
                     } & mask(size(&one, 0));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use genba_count::native::CodeEdit;
+use genba_count::native::{CodeEdit, EditedBranch, Side};
 use genba_model::{CodeChange, FindingSite, ProofKind};
 use iced_x86::Instruction;
 
@@ -35,6 +35,8 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
             group: 0,
             executed_at: None,
             saved: Vec::new(),
+            side: Side::Edited,
+            branch: EditedBranch::AsIs,
         })
     };
     let edits = nearest.into_iter().filter_map(edit).take(MAX_INSTRUCTIONS);
@@ -43,6 +45,7 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
         kind: ProofKind::Equivalent,
         edits: edits.collect(),
         single_thread: true,
+        replicas: None,
     }])
 }
 

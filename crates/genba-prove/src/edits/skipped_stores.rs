@@ -1,7 +1,7 @@
 //! Stores that nobody reads are skipped. That nobody reads them was observed, not proven: a proof holds
 //! only if the output is the same.
 
-use genba_count::native::CodeEdit;
+use genba_count::native::{CodeEdit, EditedBranch, Side};
 use genba_model::{CodeChange, FindingSite};
 use iced_x86::{Mnemonic, OpKind};
 
@@ -38,6 +38,8 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
             group: 0,
             executed_at: None,
             saved: Vec::new(),
+            side: Side::Edited,
+            branch: EditedBranch::AsIs,
         })
     };
     let edits = site.addresses.iter().filter_map(edit).collect();

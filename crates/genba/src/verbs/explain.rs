@@ -10,7 +10,7 @@ use genba_explain::{AnalysisInput, Limits};
 use genba_investigate::Options;
 use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use genba_investigate::observations::OBSERVATIONS;
-use genba_investigate::proofs::{self, TRIALS};
+use genba_investigate::proofs::{self, FirstProofs, TRIALS};
 use genba_model::{Calibration, Event, Explanation, Investigation, NoiseFloor, Trial};
 use genba_report::terminal;
 use genba_run::{Cancel, CommandSpec, Launcher, Output as Stream};
@@ -196,10 +196,13 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     of_investigation(all)
 }
 
-/// Findings of which one is to be proven, at most.
-const MAX_PROOFS_TRIED: u32 = 3;
-/// Time for the runs of a proof.
-const PROOF_TIME: Duration = Duration::from_secs(40);
+/// Which findings `--prove` proves: the first that can be.
+const FIRST_PROOF: FirstProofs = FirstProofs {
+    tried: 3,
+    wanted: 1,
+    budget: Duration::from_secs(120),
+    budget_each: Duration::from_secs(40),
+};
 
 /// Proves the first finding that can be proven.
 fn prove_first(
@@ -211,22 +214,8 @@ fn prove_first(
     let case = Store::open_root().find_to_write(&all.case)?;
     let mut launcher = Launcher::new()?;
     let mut notes = all.notes;
-    let findings = (1..).zip(&all.findings).take(MAX_PROOFS_TRIED as usize);
-    for (number, finding) in findings {
-        let proof = proofs::prove_in_case(
-            &case,
-            number,
-            Some(spec),
-            PROOF_TIME,
-            &mut launcher,
-            cancel,
-            progress,
-        )?;
-        let Some(reason) = proof.reason else {
-            break;
-        };
-        notes.push(format!("{} was not proven: {reason}", finding.cause));
-    }
+    let told = proofs::prove_first(&case, FIRST_PROOF, spec, &mut launcher, cancel, progress)?;
+    notes.extend(told);
     Ok(Investigation {
         notes,
         ..case.investigation()?

@@ -1,10 +1,13 @@
 //! `genba investigate`: measure, profile, count and explain a command.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
-use genba_investigate::Options;
+use genba_investigate::proofs::{self, FirstProofs};
+use genba_investigate::{Options, Outcome};
+use genba_model::Investigation;
+use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_investigate::join_counts::ExecutionCountOptions;
 use genba_profile::sampler::CallGraph;
 use genba_report::terminal::{self, Next};
@@ -53,6 +56,10 @@ pub struct Args {
     /// stopped for some microseconds up to 499 times a second).
     #[arg(long)]
     no_script: bool,
+
+    /// Do not prove the first findings in the running program.
+    #[arg(long)]
+    no_proof: bool,
 
     /// Do not count executions: no calls, no cost per execution.
     #[arg(long)]
@@ -151,7 +158,26 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         };
         prepared.workload.name.clone_from(&args.name);
         let (workload, spec) = (&prepared.workload, &prepared.spec);
-        genba_investigate::investigate(&store, workload, spec, &options, &cancel, &mut progress)?
+        let began = Instant::now();
+        let mut outcome = genba_investigate::investigate(
+            &store,
+            workload,
+            spec,
+            &options,
+            &cancel,
+            &mut progress,
+        )?;
+        if !args.no_proof && !args.no_count {
+            let left = options.limit.unwrap_or_default().saturating_sub(began.elapsed());
+            let plan = FirstProofs {
+                tried: MAX_PROVEN,
+                wanted: MAX_PROVEN,
+                budget: left.min(args.budget * 2),
+                budget_each: args.budget,
+            };
+            prove(&store, &mut outcome, plan, spec, &cancel, &mut progress)?;
+        }
+        outcome
     };
     drop(progress);
     if args.json.wanted() {
@@ -174,6 +200,33 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.screen(),
     ))?;
     Ok(Exit::Done)
+}
+
+/// Findings that are proven at most.
+const MAX_PROVEN: usize = 3;
+
+/// Proves the first findings. A proof that fails leaves the investigation as it is, with a note.
+fn prove(
+    store: &Store,
+    outcome: &mut Outcome,
+    plan: FirstProofs,
+    spec: &CommandSpec,
+    cancel: &Cancel,
+    progress: &mut ProgressLine,
+) -> Result<(), Failure> {
+    let case = store.find_to_write(&outcome.investigation.case)?;
+    let mut launcher = Launcher::new()?;
+    let proven = proofs::prove_first(&case, plan, spec, &mut launcher, cancel, progress);
+    let mut notes = std::mem::take(&mut outcome.investigation.notes);
+    match proven {
+        Ok(told) => notes.extend(told),
+        Err(error) => notes.push(format!("findings were not proven: {error}")),
+    }
+    outcome.investigation = Investigation {
+        notes,
+        ..case.investigation()?
+    };
+    Ok(())
 }
 
 /// Time for which running processes are watched without `--seconds`.

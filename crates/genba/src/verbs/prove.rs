@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
-use genba_investigate::proofs;
+use genba_investigate::proofs::{self, ProofOptions};
 use genba_report::terminal;
 use genba_run::Launcher;
 use genba_units::parse_duration;
@@ -39,6 +39,11 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "50s", value_parser = parse_duration)]
     budget: Duration,
 
+    /// Measure what would be gained if the cause were free: in copies of the process, which are thrown away. Done
+    /// without this option where no change that computes the same gains.
+    #[arg(long)]
+    upper_bound: bool,
+
     #[command(flatten)]
     json: JsonArgs,
 }
@@ -49,11 +54,15 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
     let mut progress = ProgressLine::new(output);
+    let options = ProofOptions {
+        number: args.number,
+        budget: args.budget,
+        upper_bound: args.upper_bound,
+    };
     let found = proofs::prove_in_case(
         &case,
-        args.number,
+        options,
         None,
-        args.budget,
         &mut launcher,
         &cancel,
         &mut progress,
