@@ -34,6 +34,8 @@ pub const OPEN: u8 = 0xFF;
 pub const SLOTS_OFFSET: u32 = 0x500;
 /// Number of these words.
 pub const SLOT_CAPACITY: u32 = 64;
+/// Bit of [`DuetParameters::ignored`] for the program counter.
+pub const IGNORED_PLACE: u64 = 1 << 16;
 /// Offset in the thread's state of the address of the next entry of the log.
 pub const LOG_OFFSET: u32 = 0x928;
 /// Offset in the thread's state of the bytes from entry to entry; 0 outside of replicas.
@@ -85,6 +87,9 @@ pub struct DuetParameters {
     pub log_entry: u64,
     /// Bits that edits of branches rotate.
     pub pattern: u64,
+    /// What may differ where both replicas of a pair end: a bit for each general register, and
+    /// [`IGNORED_PLACE`].
+    pub ignored: u64,
 }
 
 /// A register that the program has in a word of edits while the thread is in a part of an edit.

@@ -105,6 +105,14 @@ pub struct Replicas {
     pub log_entry: u64,
     /// Bits of the pattern by which edited branches go.
     pub pattern: u64,
+    /// What may differ where both copies of a pair end: a bit for each general register by its number, and
+    /// [`Self::PLACE`].
+    pub ignored: u64,
+}
+
+impl Replicas {
+    /// [`Self::ignored`]: the program counter.
+    pub const PLACE: u64 = duet_layout::IGNORED_PLACE;
 }
 
 /// Offset in the thread's state (`%gs`) of the address of the log's next entry.
@@ -196,6 +204,7 @@ pub fn run_duet(
             replicas: request.replicas.is_some().into(),
             log_entry: request.replicas.map_or(0, |one| one.log_entry),
             pattern: request.replicas.map_or(0, |one| one.pattern),
+            ignored: request.replicas.map_or(0, |one| one.ignored),
         },
         edits,
     };

@@ -108,6 +108,12 @@ impl Duet {
         self.parameters.pattern
     }
 
+    /// What may differ where both replicas of a pair end, as bits.
+    #[must_use]
+    pub fn ignored(&self) -> u64 {
+        self.parameters.ignored
+    }
+
     /// Returns one of both sides at random.
     pub fn random_side(&mut self) -> u64 {
         self.random() & 1

@@ -328,7 +328,12 @@ pub unsafe fn end_by_signal(engine: &mut Engine, state: State, frame: usize, rip
         let word = |offset: usize| ((frame + offset) as *const u64).read();
         let registers = context::REGISTERS.map(word);
         let found = InterruptedState::find(engine, state, rip, registers, word(context::FLAGS));
+        let ignored = engine.code_map.duet.ignored();
         let words = found.registers.into_iter().chain([found.pc]);
+        let words = (0..).zip(words).map(|(bit, word)| match ignored >> bit & 1 {
+            0 => word,
+            _ => 0,
+        });
         let hash = words.fold(0xCBF2_9CE4_8422_2325u64, |hash, word| {
             (hash ^ word).wrapping_mul(0x100_0000_01B3).rotate_left(23)
         });

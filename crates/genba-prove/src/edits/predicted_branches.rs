@@ -41,6 +41,7 @@ pub fn plans(site: &FindingSite, code: &DecodedCode, shares: &BranchShares) -> P
     plan.replicas = Some(Replicas {
         log_entry: 0,
         pattern: pattern(share),
+        ignored: 0,
     });
     Ok(vec![plan])
 }

@@ -53,10 +53,14 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
             edits.extend([note, replay]);
         }
     }
+    // What is dead in the program is not restored.
+    let spare = loads.iter().flat_map(|load| load.spare);
+    let dead = spare.filter(|one| !one.1).map(|one| one.0);
     let mut plan = Plan::upper_bound(CodeChange::LoadsHit, edits);
     plan.replicas = Some(Replicas {
         log_entry: entry as u64,
         pattern: 0,
+        ignored: dead.fold(0, |bits, register| bits | 1 << register.number()),
     });
     Ok(vec![plan])
 }

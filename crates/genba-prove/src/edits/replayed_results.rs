@@ -18,6 +18,8 @@ const MAX_INSTRUCTIONS: usize = 8;
 const ENTRY: u64 = 32;
 /// Number of the first word of edits for saved registers.
 const SAVED: u8 = 40;
+/// Registers that the ABI does not preserve in calls: rax, rcx, rdx, rsi, rdi, r8 to r11.
+const CHANGED_BY_CALLS: u64 = 0b0000_1111_1100_0111;
 /// Instructions after one in which its flags are looked for.
 const MAX_DISTANCE: usize = 24;
 
@@ -29,7 +31,7 @@ struct Results {
 
 /// Leaves out instructions with results in registers.
 pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
-    let mut edits = Vec::new();
+    let (mut edits, mut ignored) = (Vec::new(), 0);
     let places = site.addresses.iter().filter_map(|&at| code.index(at));
     for index in places.take(MAX_INSTRUCTIONS) {
         let instruction = &code.instructions()[index];
@@ -60,8 +62,10 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
         replay(&mut edit, &results, log)?;
         edit.load(log, SAVED)?;
         edits.extend([noted, edit.finish()?]);
+        let differ = results.general.iter().map(|one| one.0).chain([log, step]);
+        ignored |= differ.fold(0, |bits, register| bits | 1 << register.number());
     }
-    Ok(vec![plan(CodeChange::WorkLeftOut, edits)])
+    Ok(vec![plan(edits, ignored)])
 }
 
 /// Leaves out calls.
@@ -97,14 +101,15 @@ pub fn calls(site: &FindingSite, code: &DecodedCode) -> Plans {
         left_out.branch = EditedBranch::Never;
         edits.extend([noted, left_out]);
     }
-    Ok(vec![plan(CodeChange::WorkLeftOut, edits)])
+    Ok(vec![plan(edits, CHANGED_BY_CALLS)])
 }
 
-fn plan(change: CodeChange, edits: Vec<CodeEdit>) -> Plan {
-    let mut plan = Plan::upper_bound(change, edits);
+fn plan(edits: Vec<CodeEdit>, ignored: u64) -> Plan {
+    let mut plan = Plan::upper_bound(CodeChange::WorkLeftOut, edits);
     plan.replicas = Some(Replicas {
         log_entry: ENTRY,
         pattern: 0,
+        ignored: ignored | Replicas::PLACE,
     });
     plan
 }
