@@ -61,6 +61,10 @@ pub struct Proven {
     pub output_identical: Option<bool>,
     /// Two copies of the unchanged code, compared in the same way: second ÷ first time.
     pub self_check: Estimate,
+    /// Of an upper bound whose values come from a log: the largest part of the time that remained which reading the
+    /// log may have taken, 0 to 1. Where it is large, more can be gained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_share: Option<f64>,
     /// CPU time of the program with translated, unchanged code ÷ native: median, least and greatest of the
     /// runs; `None` if no run ended. Above 1.1 the speedup says less of the native program.
     pub translated_cost: Option<Estimate>,

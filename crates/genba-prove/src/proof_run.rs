@@ -390,6 +390,7 @@ fn judged(
         pairs: changed.count() as u64,
         output_identical: identical.filter(|_| !bounds),
         self_check: own,
+        log_share: plan.replicas.filter(|one| one.log_entry > 0).and(changed.pairs.log_share()),
         translated_cost,
     };
     Outcome::Proven(Box::new(proven), notes)

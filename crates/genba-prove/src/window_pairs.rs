@@ -104,6 +104,18 @@ impl Pairs {
         self.other_seconds += other.other_seconds;
     }
 
+    /// Returns the largest part of the time of edited windows which reading a log may have taken, if each of their
+    /// rounds is an entry: at most a store and a load of its address that wait for one another.
+    #[must_use]
+    pub fn log_share(&self) -> Option<f64> {
+        /// Time for an entry, seconds: some five cycles.
+        const ENTRY_SECONDS: f64 = 1.5e-9;
+        let mut times: Vec<f64> = self.compared.iter().map(|pair| pair.edited).collect();
+        times.sort_by(f64::total_cmp);
+        let time = times.get(times.len() / 2)?;
+        Some((ENTRY_SECONDS / time).min(1.0))
+    }
+
     /// Returns the program's time if all of it were as it is, and all of it edited, by the ratio edited ÷
     /// as it is.
     fn program_seconds(&self, ratio: f64) -> (f64, f64) {

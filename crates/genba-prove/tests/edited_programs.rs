@@ -100,6 +100,7 @@ fn duet(program: &Path, plan: &Plan, edited: bool, window: Duration, seed: u64) 
         edits: plan.edits.clone(),
         edited,
         single_thread: plan.single_thread,
+        replicas: plan.replicas,
         window,
         seed,
     };
@@ -190,6 +191,7 @@ fn code_that_is_another_is_refused() {
         edits: all[0].edits.clone(),
         edited: true,
         single_thread: true,
+        replicas: None,
         window: Duration::ZERO,
         seed: 1,
     };

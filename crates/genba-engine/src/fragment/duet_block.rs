@@ -31,7 +31,13 @@ impl<W: BuildContext> Builder<'_, W> {
     /// Whether an instruction of a block is edited, other than an indirect branch at its end.
     pub(super) fn has_edits(&self, block: &Block) -> bool {
         let end = match block.instructions.last() {
-            Some(last) if ends_apart(block) && self.edit_of_call(block, 1).is_none() => last.ip(),
+            // A block of a call alone is what both sides of the block before share.
+            Some(last)
+                if ends_apart(block)
+                    && (block.instructions.len() == 1 || self.edit_of_call(block, 1).is_none()) =>
+            {
+                last.ip()
+            }
             _ => block.next(),
         };
         self.context.edits_within(block.pc, end)

@@ -90,16 +90,33 @@ pub fn calls(site: &FindingSite, code: &DecodedCode) -> Plans {
         if after.flow_control() != FlowControl::Next {
             continue;
         }
+        let Some(before) = index.checked_sub(1).map(|at| &code.instructions()[at]) else {
+            continue;
+        };
+        if before.flow_control() != FlowControl::Next {
+            continue;
+        }
+        // An entry is taken before the call and written after it: a window that begins within a call writes no
+        // entry for it, as the one that leaves calls out reads none.
+        let mut edit = EditAssembler::new(code, before)?;
+        edit.on_side(Side::AsIs);
+        take_entry(&mut edit)?;
+        let taken = edit.finish()?;
         let mut edit = EditAssembler::new(code, after)?;
         edit.on_side(Side::AsIs);
-        note(&mut edit, &results, Register::RCX, Register::RSI)?;
+        edit.instruction(Instruction::with2(
+            Code::Mov_r64_rm64,
+            Register::RCX,
+            state_word(LOG_OFFSET),
+        )?)?;
+        write(&mut edit, &results, Register::RCX, -(ENTRY as i64))?;
         edit.original()?;
         let noted = edit.finish()?;
         let mut edit = EditAssembler::new(code, instruction)?;
         replay(&mut edit, &results, Register::RCX)?;
         let mut left_out = edit.finish()?;
         left_out.branch = EditedBranch::Never;
-        edits.extend([noted, left_out]);
+        edits.extend([taken, noted, left_out]);
     }
     Ok(vec![plan(edits, CHANGED_BY_CALLS)])
 }
@@ -200,16 +217,51 @@ fn note(
     step: Register,
 ) -> Result<(), IcedError> {
     edit.instruction(Instruction::with2(Code::Mov_r64_rm64, log, state_word(LOG_OFFSET))?)?;
-    for &(register, offset) in &results.general {
-        edit.instruction(Instruction::with2(Code::Mov_rm64_r64, at(log, offset), register)?)?;
-    }
-    if let Some(vector) = results.vector {
-        edit.instruction(Instruction::with2(Code::Movups_xmmm128_xmm, at(log, 16), vector)?)?;
-    }
+    write(edit, results, log, 0)?;
     edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, state_word(LOG_STEP_OFFSET))?)?;
     let next = MemoryOperand::new(log, step, 1, 0, 0, false, Register::None);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
     edit.instruction(Instruction::with2(Code::Mov_rm64_r64, state_word(LOG_OFFSET), log)?)
+}
+
+/// Executes the instruction and takes the next entry of the log, which must be accessible.
+fn take_entry(edit: &mut EditAssembler) -> Result<(), IcedError> {
+    let (log, step) = (Register::R10, Register::R11);
+    edit.original()?;
+    edit.executed();
+    edit.store(SAVED, log)?;
+    edit.store(SAVED + 2, step)?;
+    edit.saved(log, SAVED);
+    edit.saved(step, SAVED + 2);
+    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, log, state_word(LOG_OFFSET))?)?;
+    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, at(log, 0))?)?;
+    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, state_word(LOG_STEP_OFFSET))?)?;
+    let next = MemoryOperand::new(log, step, 1, 0, 0, false, Register::None);
+    edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
+    edit.instruction(Instruction::with2(Code::Mov_rm64_r64, state_word(LOG_OFFSET), log)?)?;
+    edit.load(log, SAVED)?;
+    edit.restored(log);
+    edit.load(step, SAVED + 2)?;
+    edit.restored(step);
+    Ok(())
+}
+
+/// Writes results to an entry of the log, at this distance from its address.
+fn write(
+    edit: &mut EditAssembler,
+    results: &Results,
+    log: Register,
+    distance: i64,
+) -> Result<(), IcedError> {
+    for &(register, offset) in &results.general {
+        let to = at(log, distance + offset);
+        edit.instruction(Instruction::with2(Code::Mov_rm64_r64, to, register)?)?;
+    }
+    if let Some(vector) = results.vector {
+        let to = at(log, distance + 16);
+        edit.instruction(Instruction::with2(Code::Movups_xmmm128_xmm, to, vector)?)?;
+    }
+    Ok(())
 }
 
 /// Takes results from the log.
@@ -265,15 +317,17 @@ mod tests {
 
     #[test]
     fn a_call_is_left_out_and_its_results_are_noted_behind_it() {
-        // call 1005h; add rbx,rax; ret
-        let bytes = [0xE8, 0, 0, 0, 0, 0x48, 0x01, 0xC3, 0xC3];
+        // mov edi,ebx; call 1007h; add rbx,rax; ret
+        let bytes = [0x89, 0xDF, 0xE8, 0, 0, 0, 0, 0x48, 0x01, 0xC3, 0xC3];
         let code = DecodedCode::new(0x1000, &bytes);
-        let found = calls(&site(&[0x1000]), &code).expect("encodes");
-        let [note, replay] = &found[0].edits[..] else {
+        let found = calls(&site(&[0x1002]), &code).expect("encodes");
+        let [take, note, replay] = &found[0].edits[..] else {
             panic!("{found:?}")
         };
-        assert_eq!((note.address, note.side), (0x1005, Side::AsIs));
-        assert_eq!((replay.address, replay.side), (0x1000, Side::Edited));
+        assert_eq!((take.address, take.side), (0x1000, Side::AsIs));
+        assert_eq!((note.address, note.side), (0x1007, Side::AsIs));
+        assert_eq!((replay.address, replay.side), (0x1002, Side::Edited));
+        assert!(text(note).contains(&"mov [rcx-18h],rdx".to_owned()));
         assert!(text(replay).contains(&"mov rdx,[rcx+8]".to_owned()));
     }
 }

@@ -54,6 +54,9 @@ pub(crate) fn sentence(proven: &Proven) -> String {
     let mut text = match proven.kind {
         ProofKind::Equivalent if gains => "in the running program: ".to_owned(),
         ProofKind::Equivalent => "no gain in the running program by this change: ".to_owned(),
+        ProofKind::UpperBound if log_is_costly(proven) => {
+            "this much and more, if it were free: ".to_owned()
+        }
         ProofKind::UpperBound => "at most, even if it were free: ".to_owned(),
     };
     if let Some(site) = &proven.site_speedup {
@@ -65,6 +68,7 @@ pub(crate) fn sentence(proven: &Proven) -> String {
         format::plural(proven.pairs, "pair")
     ));
     match proven.output_identical {
+        _ if proven.kind == ProofKind::UpperBound => {}
         Some(true) => text.push_str(", output identical"),
         Some(false) => text.push_str(", output differs"),
         None => text.push_str(", output not compared"),
@@ -75,6 +79,13 @@ pub(crate) fn sentence(proven: &Proven) -> String {
     text
 }
 
+/// Part of the time that remained from which on reading the log makes a bound of something less.
+const MAX_LOG_SHARE: f64 = 0.2;
+
+fn log_is_costly(proven: &Proven) -> bool {
+    proven.log_share.is_some_and(|share| share > MAX_LOG_SHARE)
+}
+
 /// Returns how it was measured, a sentence each.
 pub(crate) fn method(proven: &Proven) -> Vec<String> {
     let mut said = vec![format!("change: {}", change(proven.change))];
@@ -83,6 +94,22 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
         "check: two copies of the unchanged code differ by {:.1} % (below 1 % is none)",
         own * 100.0
     ));
+    if proven.kind == ProofKind::UpperBound {
+        said.push(
+            "how: in copies of the process that were thrown away; a fix that does something else altogether may \
+             gain more"
+                .to_owned(),
+        );
+    }
+    if log_is_costly(proven) {
+        let share = proven.log_share.unwrap_or_default() * 100.0;
+        said.push(format!(
+            "log: reading it took up to {share:.0} % of the time that remained, so this is no upper bound"
+        ));
+    }
+    if let Some(why) = more_by_source(proven) {
+        said.push(format!("more: {why}"));
+    }
     if let Some(cost) = &proven.translated_cost {
         let weaker = match cost.value > MAX_TRANSLATED_COST {
             true => "; above 1.1, so the speedup says less of the native program",
@@ -94,6 +121,30 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
         ));
     }
     said
+}
+
+/// Returns why the fix in the source may gain more than the change of some instructions.
+fn more_by_source(proven: &Proven) -> Option<&'static str> {
+    if proven.kind != ProofKind::Equivalent {
+        return None;
+    }
+    Some(match proven.change {
+        CodeChange::PlainOperations => {
+            "in the source the compiler may keep the value in a register, and leave out its loads and stores"
+        }
+        CodeChange::PowerOfTwoDivisor
+        | CodeChange::CompareAndSubtract
+        | CodeChange::Reciprocal
+        | CodeChange::NarrowDivision => {
+            "each execution tests here whether the divisor is still the same; in the source that is known, and the \
+             loop may be vectorised"
+        }
+        CodeChange::OneDivision => {
+            "each execution compares operands here; in the source no comparison is left"
+        }
+        CodeChange::StoreSkipped => "in the source what computes the value goes with the store",
+        _ => return None,
+    })
 }
 
 /// Returns the sentence of a finding about which nothing can be claimed.
@@ -122,6 +173,7 @@ mod tests {
             pairs: 214,
             output_identical: Some(true),
             self_check: estimate(1.001),
+            log_share: None,
             translated_cost: Some(estimate(1.2)),
         }
     }
@@ -141,8 +193,14 @@ mod tests {
         };
         assert_eq!(
             sentence(&bound),
-            "at most, even if it were free: 1.31× (1.29–1.33) of the program, 214 pairs, output not compared"
+            "at most, even if it were free: 1.31× (1.29–1.33) of the program, 214 pairs"
         );
+        let costly = Proven {
+            log_share: Some(0.5),
+            ..bound
+        };
+        assert!(sentence(&costly).starts_with("this much and more"));
+        assert!(method(&costly).iter().any(|line| line.contains("up to 50 %")));
     }
 
     #[test]
@@ -167,11 +225,12 @@ mod tests {
 
     #[test]
     fn an_expensive_translation_makes_the_claim_weaker() {
-        assert!(method(&proven())[2].contains("says less"));
+        let last = |of: &Proven| method(of).pop().unwrap_or_default();
+        assert!(last(&proven()).contains("says less"));
         let cheap = Proven {
             translated_cost: Some(Estimate::exact(1.05)),
             ..proven()
         };
-        assert!(!method(&cheap)[2].contains("says less"));
+        assert!(!last(&cheap).contains("says less"));
     }
 }
