@@ -101,9 +101,15 @@ fn property(name: &str) -> Value {
         "case" => {
             text("Id of a case, as other tools print it (default: the newest investigation).")
         }
-        "finding" => json!({"type": "integer", "minimum": 1, "description": "Number of the finding (default 1)."}),
-        "check" => words("The project's own tests as a list, run in the copy, as [\"make\", \"test\"]."),
-        "upper_bound" => truth("Measure what would be gained if the cause were free (default false)."),
+        "finding" => {
+            json!({"type": "integer", "minimum": 1, "description": "Number of the finding (default 1)."})
+        }
+        "check" => {
+            words("The project's own tests as a list, run in the copy, as [\"make\", \"test\"].")
+        }
+        "upper_bound" => {
+            truth("Measure what would be gained if the cause were free (default false).")
+        }
         "function" => text("Function: its name, FILE:LINE, or an address."),
         "place" => text("A function, a line of the hottest file, or FILE:LINE."),
         "metric" => text(

@@ -630,7 +630,10 @@ mod tests {
             ("prove", json!({"case": "../x"})),
             ("prove", json!({"finding": 0})),
             ("fix", json!({"build": ["sh", "-c", "id"]})),
-            ("fix", json!({"build": ["make"], "check": ["cat", "/etc/passwd"]})),
+            (
+                "fix",
+                json!({"build": ["make"], "check": ["cat", "/etc/passwd"]}),
+            ),
             ("annotate", json!({"case": "/etc/passwd", "function": "f"})),
             (
                 "investigate",

@@ -314,8 +314,12 @@ impl Server {
 
     /// Checks that the command of a case is one that a call could have named.
     fn check_case(&self, case: &Case) -> Result<(), Refusal> {
-        let failed = |error: &dyn fmt::Display| Refusal(format!("the case cannot be read: {error}"));
-        let workload = case.investigation().map_err(|error| failed(&error))?.workload;
+        let failed =
+            |error: &dyn fmt::Display| Refusal(format!("the case cannot be read: {error}"));
+        let workload = case
+            .investigation()
+            .map_err(|error| failed(&error))?
+            .workload;
         if workload.shell.is_some() {
             return Err(Refusal(
                 "the command of the case is a line for the shell: investigate it as a list of words".to_owned(),

@@ -7,9 +7,9 @@ use genba_model::{Finding, Proof};
 use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_symbols::Binary;
 
-use crate::proof_run::{Outcome, Progress, ProofRequest, prove};
 use crate::branch_shares::{self, BranchShares};
 use crate::edits::{bounds, has_bounds, needs_branch_shares, plans};
+use crate::proof_run::{Outcome, Progress, ProofRequest, prove};
 use crate::{DecodedCode, ProveError};
 
 /// A finding to prove.
@@ -68,12 +68,19 @@ pub fn prove_finding(
         budget,
         seed: u64::from(of.number) << 32,
     };
-    let equivalent = plans(&finding.cause, &finding.site, &code).ok();
-    if let Some(plans) = equivalent.filter(|_| !of.upper_bound) {
+    let equivalent = plans(&finding.cause, &finding.site, &code);
+    let no_form = equivalent.as_ref().err().cloned();
+    if let Some(plans) = equivalent.ok().filter(|_| !of.upper_bound) {
         let two = has_bounds(&finding.cause);
         let budget = if two { of.budget / 2 } else { of.budget };
-        take(&mut proof, prove(&request(plans, budget), launcher, cancel, progress)?);
-        let gains = proof.proven.as_ref().is_some_and(|one| one.program_speedup.low > 1.0);
+        take(
+            &mut proof,
+            prove(&request(plans, budget), launcher, cancel, progress)?,
+        );
+        let gains = proof
+            .proven
+            .as_ref()
+            .is_some_and(|one| one.program_speedup.low > 1.0);
         if gains || !two || cancel.is_triggered() {
             return Ok(proof);
         }
@@ -104,6 +111,7 @@ pub fn prove_finding(
             }
         }
         Err(reason) if proof.proven.is_none() => {
+            let reason = no_form.filter(|_| !of.upper_bound).unwrap_or(reason);
             proof.reason.get_or_insert(reason);
         }
         Err(_) => {}

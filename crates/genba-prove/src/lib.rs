@@ -16,9 +16,9 @@ mod proof_run;
 mod register_liveness;
 mod window_pairs;
 
+pub use branch_shares::BranchShares;
 pub use decoded_code::DecodedCode;
 pub use edits::{Plan, bounds, can_be_changed, needs_branch_shares, plans};
-pub use branch_shares::BranchShares;
 pub use finding_proof::{FindingToProve, prove_finding};
 pub use proof_run::{Outcome, Progress, ProofRequest, prove};
 pub use window_pairs::{Pairs, pairs};

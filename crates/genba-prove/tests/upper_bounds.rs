@@ -141,7 +141,9 @@ fn natively(program: &Path, directory: &Path) -> (Vec<u8>, genba_model::ExitKind
     spec.directory = Some(directory.to_owned());
     spec.stdout = Output::Capture { limit: 1 << 16 };
     let mut launcher = Launcher::new().expect("a launcher");
-    let run = launcher.run(&spec, &Cancel::new().expect("a token")).expect("a run");
+    let run = launcher
+        .run(&spec, &Cancel::new().expect("a token"))
+        .expect("a run");
     (run.stdout.captured, run.record.exit)
 }
 
@@ -171,7 +173,12 @@ fn loads_that_hit_do_the_same_and_the_process_is_undisturbed() {
         let (pairs, rest) = run.windows.as_chunks::<2>();
         assert!(rest.is_empty());
         let compared = pairs.iter().filter(|pair| pair[0].rounds > 0).count();
-        assert!(compared > 0, "{compared} pairs of {}, {} failed", pairs.len(), run.failed_replicas);
+        assert!(
+            compared > 0,
+            "{compared} pairs of {}, {} failed",
+            pairs.len(),
+            run.failed_replicas
+        );
         for [one, other] in pairs {
             assert_eq!(one.rounds, other.rounds);
             assert_ne!(one.edited, other.edited);
@@ -204,7 +211,10 @@ fn a_copy_that_goes_the_wrong_way_harms_no_file_and_no_shared_memory() {
         };
         assert_eq!(run.finished.record.exit, expected.1);
         assert_eq!(run.finished.stdout.captured, expected.0);
-        assert!(std::fs::read(&precious).expect("still there") == intact, "edited {edited}");
+        assert!(
+            std::fs::read(&precious).expect("still there") == intact,
+            "edited {edited}"
+        );
         assert!(!run.windows.is_empty() || run.failed_replicas > 0);
     }
 }
@@ -231,8 +241,7 @@ fn calls_that_are_left_out_have_their_results() {
     let Some(program) = compiled(directory.path(), test, CALLS) else {
         return;
     };
-    let calls =
-        |one: &iced_x86::Instruction| one.flow_control() == iced_x86::FlowControl::Call;
+    let calls = |one: &iced_x86::Instruction| one.flow_control() == iced_x86::FlowControl::Call;
     let plan = bound("loop-invariant-call", &program, "work", calls, 0.0);
     let expected = natively(&program, directory.path());
     for edited in [false, true] {
@@ -242,8 +251,15 @@ fn calls_that_are_left_out_have_their_results() {
         assert_eq!(run.finished.record.exit, expected.1);
         assert_eq!(run.finished.stdout.captured, expected.0);
         assert_eq!(run.foreign, 0);
-        let compared = run.windows.iter().filter(|window| window.rounds > 0).count();
+        let compared = run
+            .windows
+            .iter()
+            .filter(|window| window.rounds > 0)
+            .count();
         // The last entry of the scout may be missing.
-        assert!(compared as u32 >= run.failed_replicas && compared > 0, "{compared}");
+        assert!(
+            compared as u32 >= run.failed_replicas && compared > 0,
+            "{compared}"
+        );
     }
 }

@@ -34,11 +34,12 @@ use count_file::Counts;
 use inject::EngineOptions;
 use process_follower::{Followed, Process};
 
+pub use count_file::Source;
 pub use duet_run::{
     CodeEdit, DuetRequest, DuetRun, EditedBranch, LOG_OFFSET, LOG_STEP_OFFSET, NoReplicas,
     PATTERN_OFFSET, Replicas, SavedRegister, Side, run_duet,
 };
-pub use duet_windows::DuetWindow;
+pub use duet_windows::{DuetFile, DuetWindow};
 pub use genba_engine::duet_layout::slot_offset;
 
 /// Name of the engine.

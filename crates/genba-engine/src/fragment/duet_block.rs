@@ -18,9 +18,7 @@ use iced_x86::Instruction;
 use super::{BuildContext, Builder, Error, NewDuet, NewRestore, NextBlock};
 use crate::basic_block::{Block, BlockEnd};
 use crate::counter_placement::{IncrementMethod, Placement, place};
-use crate::duet_layout::{
-    BRANCH_ALWAYS, BRANCH_AS_IS, BRANCH_NEVER, Edit, NOT_CONTAINED, OPEN,
-};
+use crate::duet_layout::{BRANCH_ALWAYS, BRANCH_AS_IS, BRANCH_NEVER, Edit, NOT_CONTAINED, OPEN};
 use crate::recovery_marks::Mark;
 use crate::thread_state;
 

@@ -169,11 +169,20 @@ pub unsafe fn pair(engine: &mut Engine, state: State, frame: usize, rip: u64) ->
                 } => {
                     entries = to.saturating_sub(begin).min(LOG_BYTES as u64) / entry;
                     if entries < MIN_ENTRIES {
-                        duet::note_pair(engine, state, [cpu_nanoseconds; 2].map(|cpu| (cpu, 0, 0)), 0);
+                        duet::note_pair(
+                            engine,
+                            state,
+                            [cpu_nanoseconds; 2].map(|cpu| (cpu, 0, 0)),
+                            0,
+                        );
                         return go_on;
                     }
                     log = log_end() as u64 - entries * entry;
-                    core::ptr::copy(begin as *const u8, log as *mut u8, (entries * entry) as usize);
+                    core::ptr::copy(
+                        begin as *const u8,
+                        log as *mut u8,
+                        (entries * entry) as usize,
+                    );
                     longest = cpu_nanoseconds.max(limit) * MAX_SLOWDOWN;
                 }
                 Outcome::Failed => {
@@ -290,7 +299,10 @@ unsafe fn begin(
         burst_timer::create(state);
         engine.slots.set_side(state, side);
         state.set(thread_state::DUET_LOG, log);
-        state.set(thread_state::DUET_LOG_STEP, engine.code_map.duet.log_entry());
+        state.set(
+            thread_state::DUET_LOG_STEP,
+            engine.code_map.duet.log_entry(),
+        );
         state.set(thread_state::DUET_PATTERN, engine.code_map.duet.pattern());
         if engine.code_map.duet.in_loop(rip) {
             bursts::continue_in_new_code(engine, state, rip, frame);
@@ -302,7 +314,10 @@ unsafe fn begin(
             (*report()).end.store(END_UNCONFINED, Ordering::Release);
             exit();
         }
-        START[0].store(engine.code_map.duet.rounds(state) as usize, Ordering::Relaxed);
+        START[0].store(
+            engine.code_map.duet.rounds(state) as usize,
+            Ordering::Relaxed,
+        );
         START[1].store(page_faults() as usize, Ordering::Relaxed);
         START[2].store(
             burst_timer::thread_cpu_nanoseconds() as usize,
@@ -330,10 +345,12 @@ pub unsafe fn end_by_signal(engine: &mut Engine, state: State, frame: usize, rip
         let found = InterruptedState::find(engine, state, rip, registers, word(context::FLAGS));
         let ignored = engine.code_map.duet.ignored();
         let words = found.registers.into_iter().chain([found.pc]);
-        let words = (0..).zip(words).map(|(bit, word)| match ignored >> bit & 1 {
-            0 => word,
-            _ => 0,
-        });
+        let words = (0..)
+            .zip(words)
+            .map(|(bit, word)| match ignored >> bit & 1 {
+                0 => word,
+                _ => 0,
+            });
         let hash = words.fold(0xCBF2_9CE4_8422_2325u64, |hash, word| {
             (hash ^ word).wrapping_mul(0x100_0000_01B3).rotate_left(23)
         });

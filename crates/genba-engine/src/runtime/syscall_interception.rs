@@ -8,8 +8,8 @@ use super::context_switch::label;
 use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
 use super::{
-    EngineLock, bursts, duet, exec, limit_changes, memory_changes, new_thread, program_mask, replica,
-    signal_delivery,
+    EngineLock, bursts, duet, exec, limit_changes, memory_changes, new_thread, program_mask,
+    replica, signal_delivery,
 };
 
 const EINVAL: isize = -22;

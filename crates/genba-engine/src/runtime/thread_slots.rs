@@ -180,7 +180,9 @@ impl ThreadSlots {
     #[must_use]
     pub fn in_use(&self) -> usize {
         let slots = IN_USE.iter().take(self.used as usize);
-        slots.filter(|slot| slot.load(Ordering::Acquire) != 0).count()
+        slots
+            .filter(|slot| slot.load(Ordering::Acquire) != 0)
+            .count()
     }
 
     /// Frees all slots but one, in a forked child.

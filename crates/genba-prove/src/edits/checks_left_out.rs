@@ -4,7 +4,9 @@
 
 use genba_count::native::{CodeEdit, EditedBranch, Side};
 use genba_model::{CodeChange, FindingSite};
-use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
+use iced_x86::{
+    FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+};
 
 use super::{Plan, Plans};
 use crate::DecodedCode;
@@ -85,10 +87,14 @@ fn serving(code: &DecodedCode, branch: usize) -> Vec<usize> {
             break;
         }
         let used = factory.info(one).used_registers();
-        let touches = used.iter().find(|used| read.contains(&used.register().full_register()));
+        let touches = used
+            .iter()
+            .find(|used| read.contains(&used.register().full_register()));
         let Some(touches) = touches else { continue };
-        let loads = matches!(one.mnemonic(), Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd)
-            && one.op0_kind() == OpKind::Register
+        let loads = matches!(
+            one.mnemonic(),
+            Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd
+        ) && one.op0_kind() == OpKind::Register
             && touches.access() == OpAccess::Write;
         if loads {
             found.push(at);

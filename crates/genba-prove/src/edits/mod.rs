@@ -1,7 +1,7 @@
 //! Edits for the causes whose fix can be made in machine code: one file for each kind of change. Pure.
 
-mod division_pair;
 mod checks_left_out;
+mod division_pair;
 mod invariant_divisor;
 mod plain_operations;
 mod predicted_branches;
@@ -80,8 +80,13 @@ fn taken_out(cause: &str) -> &'static [TakenOut] {
         "invariant-check" => &[Checks],
         "fp-latency-chain" | "integer-latency-chain" | "division-as-overflow-check" => &[Results],
         "duplicate-division" | "loop-invariant-divisor" | "known-operand" => &[Results, Calls],
-        "loop-invariant-call" | "redundant-computation" | "tiny-callee-not-inlined" | "tls-lookup"
-        | "costly-conversion" | "discarded-work" | "general-case-first" => &[Calls],
+        "loop-invariant-call"
+        | "redundant-computation"
+        | "tiny-callee-not-inlined"
+        | "tls-lookup"
+        | "costly-conversion"
+        | "discarded-work"
+        | "general-case-first" => &[Calls],
         _ => &[],
     }
 }
@@ -118,14 +123,16 @@ pub fn bounds(
     }
     let mut found = Vec::new();
     for kind in kinds {
-        found.extend(match kind {
-            TakenOut::Loads => replayed_loads::plans(site, code),
-            TakenOut::Results => replayed_results::plans(site, code),
-            TakenOut::Calls => replayed_results::calls(site, code),
-            TakenOut::Mispredictions => predicted_branches::plans(site, code, shares),
-            TakenOut::Checks => checks_left_out::plans(site, code, shares),
-        }
-        .map_err(not_edited)?);
+        found.extend(
+            match kind {
+                TakenOut::Loads => replayed_loads::plans(site, code),
+                TakenOut::Results => replayed_results::plans(site, code),
+                TakenOut::Calls => replayed_results::calls(site, code),
+                TakenOut::Mispredictions => predicted_branches::plans(site, code, shares),
+                TakenOut::Checks => checks_left_out::plans(site, code, shares),
+            }
+            .map_err(not_edited)?,
+        );
     }
     with_edits(Ok(found))
 }

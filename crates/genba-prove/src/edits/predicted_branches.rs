@@ -19,7 +19,8 @@ pub fn plans(site: &FindingSite, code: &DecodedCode, shares: &BranchShares) -> P
     let branches = site.addresses.iter().filter_map(|&at| {
         let instruction = &code.instructions()[code.index(at)?];
         let share = *shares.get(&at)?;
-        (instruction.flow_control() == FlowControl::ConditionalBranch).then_some((instruction, share))
+        (instruction.flow_control() == FlowControl::ConditionalBranch)
+            .then_some((instruction, share))
     });
     let branches: Vec<_> = branches.take(MAX_BRANCHES).collect();
     let Some(&(_, share)) = branches.first() else {
@@ -76,7 +77,10 @@ mod tests {
         let found = plans(&site(&[0x1002]), &code, &shares).expect("encodes");
         assert_eq!(text(&found[0].edits[0]), ["rol qword ptr gs:[938h],1"]);
         assert_eq!(found[0].edits[0].branch, EditedBranch::If(2));
-        assert_eq!(found[0].replicas.map(|one| one.pattern.count_ones()), Some(16));
+        assert_eq!(
+            found[0].replicas.map(|one| one.pattern.count_ones()),
+            Some(16)
+        );
         // One that was not executed, and what is no branch.
         let none = plans(&site(&[0x1000]), &code, &shares);
         assert!(none.is_ok_and(|all| all.is_empty()));

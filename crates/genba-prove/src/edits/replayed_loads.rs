@@ -92,7 +92,11 @@ fn load(code: &DecodedCode, index: usize, words: u8) -> Option<Load<'_>> {
         .used_registers()
         .iter()
         .map(|one| one.register().full_register())
-        .chain([instruction.memory_base(), instruction.memory_index(), Register::RSP])
+        .chain([
+            instruction.memory_base(),
+            instruction.memory_index(),
+            Register::RSP,
+        ])
         .collect();
     let free = GENERAL.iter().copied().filter(|one| !used.contains(one));
     let (mut dead, mut unused, mut others) = (Vec::new(), Vec::new(), Vec::new());
@@ -164,7 +168,15 @@ impl Load<'_> {
 }
 
 fn at(base: Register, displacement: i64) -> MemoryOperand {
-    MemoryOperand::new(base, Register::None, 1, displacement, 8, false, Register::None)
+    MemoryOperand::new(
+        base,
+        Register::None,
+        1,
+        displacement,
+        8,
+        false,
+        Register::None,
+    )
 }
 
 /// Writes what a load will read to the log, before it.
@@ -179,7 +191,11 @@ fn note(code: &DecodedCode, load: &Load<'_>) -> Result<CodeEdit, IcedError> {
         4 => (Code::Mov_r32_rm32, Code::Mov_rm32_r32),
         _ => (Code::Mov_r64_rm64, Code::Mov_rm64_r64),
     };
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, log, state_word(LOG_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        log,
+        state_word(LOG_OFFSET),
+    )?)?;
     let step = load.bytes.min(8);
     let part = match step {
         1 => byte_of(value),
@@ -202,10 +218,18 @@ fn note(code: &DecodedCode, load: &Load<'_>) -> Result<CodeEdit, IcedError> {
         edit.instruction(Instruction::with2(read, part, from)?)?;
         edit.instruction(Instruction::with2(write, at(log, offset as i64), part)?)?;
     }
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, value, state_word(LOG_STEP_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        value,
+        state_word(LOG_STEP_OFFSET),
+    )?)?;
     let next = MemoryOperand::new(log, value, 1, 0, 0, false, Register::None);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(Code::Mov_rm64_r64, state_word(LOG_OFFSET), log)?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_rm64_r64,
+        state_word(LOG_OFFSET),
+        log,
+    )?)?;
     load.restore(&mut edit, 2)?;
     edit.original()?;
     edit.finish()
@@ -217,7 +241,11 @@ fn replay(code: &DecodedCode, load: &Load<'_>, entry: usize) -> Result<CodeEdit,
     let mut edit = EditAssembler::new(code, load.instruction)?;
     edit.on_side(Side::Edited);
     load.save(&mut edit, 1)?;
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, log, state_word(LOG_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        log,
+        state_word(LOG_OFFSET),
+    )?)?;
     let mut replayed = *load.instruction;
     replayed.set_memory_base(log);
     replayed.set_memory_index(Register::None);
@@ -228,7 +256,11 @@ fn replay(code: &DecodedCode, load: &Load<'_>, entry: usize) -> Result<CodeEdit,
     edit.executed();
     let next = at(log, entry as i64);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(Code::Mov_rm64_r64, state_word(LOG_OFFSET), log)?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_rm64_r64,
+        state_word(LOG_OFFSET),
+        log,
+    )?)?;
     load.restore(&mut edit, 1)?;
     edit.finish()
 }
@@ -300,7 +332,8 @@ mod tests {
     fn stores_stack_accesses_and_fixed_places_are_left_alone() {
         // mov [rdi],eax; pop rax; mov rax,[rip]; mov rax,[rsp+8]; add [rdi],eax
         let bytes = [
-            0x89, 0x07, 0x58, 0x48, 0x8B, 0x05, 0, 0, 0, 0, 0x48, 0x8B, 0x44, 0x24, 0x08, 0x01, 0x07,
+            0x89, 0x07, 0x58, 0x48, 0x8B, 0x05, 0, 0, 0, 0, 0x48, 0x8B, 0x44, 0x24, 0x08, 0x01,
+            0x07,
         ];
         let code = DecodedCode::new(0x1000, &bytes);
         let places = [0x1000, 0x1002, 0x1003, 0x100A, 0x100F];
@@ -316,6 +349,10 @@ mod tests {
         let edits = &found[0].edits;
         assert_eq!(found[0].replicas.map(|one| one.log_entry), Some(16));
         assert!(text(&edits[0]).iter().any(|one| one.ends_with("[rdi+18h]")));
-        assert!(text(&edits[3]).iter().any(|one| one.starts_with("cmp byte ptr [")));
+        assert!(
+            text(&edits[3])
+                .iter()
+                .any(|one| one.starts_with("cmp byte ptr ["))
+        );
     }
 }

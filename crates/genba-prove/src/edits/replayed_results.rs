@@ -5,7 +5,8 @@
 use genba_count::native::{CodeEdit, EditedBranch, LOG_OFFSET, LOG_STEP_OFFSET, Replicas, Side};
 use genba_model::{CodeChange, FindingSite};
 use iced_x86::{
-    Code, FlowControl, IcedError, Instruction, InstructionInfoFactory, MemoryOperand, OpAccess, Register,
+    Code, FlowControl, IcedError, Instruction, InstructionInfoFactory, MemoryOperand, OpAccess,
+    Register,
 };
 
 use super::{Plan, Plans};
@@ -147,7 +148,9 @@ const GENERAL: [Register; 10] = [
 fn used_by(instruction: &Instruction) -> Vec<Register> {
     let mut factory = InstructionInfoFactory::new();
     let used = factory.info(instruction).used_registers();
-    used.iter().map(|one| one.register().full_register()).collect()
+    used.iter()
+        .map(|one| one.register().full_register())
+        .collect()
 }
 
 /// Returns the registers that an instruction writes; `None` if it does more, or its flags are read.
@@ -171,7 +174,11 @@ fn results(code: &DecodedCode, index: usize) -> Option<Results> {
         general: Vec::new(),
         vector: None,
     };
-    for used in info.used_registers().iter().filter(|one| writes(one.access())) {
+    for used in info
+        .used_registers()
+        .iter()
+        .filter(|one| writes(one.access()))
+    {
         let register = used.register();
         let full = register.full_register();
         if full.is_gpr64() && full != Register::RSP && found.general.len() < 2 {
@@ -194,7 +201,12 @@ fn flags_are_read(code: &DecodedCode, index: usize) -> bool {
     if written == 0 {
         return false;
     }
-    for next in code.instructions().iter().skip(index + 1).take(MAX_DISTANCE) {
+    for next in code
+        .instructions()
+        .iter()
+        .skip(index + 1)
+        .take(MAX_DISTANCE)
+    {
         if next.rflags_read() & written != 0 {
             return true;
         }
@@ -206,7 +218,15 @@ fn flags_are_read(code: &DecodedCode, index: usize) -> bool {
 }
 
 fn at(base: Register, displacement: i64) -> MemoryOperand {
-    MemoryOperand::new(base, Register::None, 1, displacement, 8, false, Register::None)
+    MemoryOperand::new(
+        base,
+        Register::None,
+        1,
+        displacement,
+        8,
+        false,
+        Register::None,
+    )
 }
 
 /// Writes results to the log.
@@ -216,12 +236,24 @@ fn note(
     log: Register,
     step: Register,
 ) -> Result<(), IcedError> {
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, log, state_word(LOG_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        log,
+        state_word(LOG_OFFSET),
+    )?)?;
     write(edit, results, log, 0)?;
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, state_word(LOG_STEP_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        step,
+        state_word(LOG_STEP_OFFSET),
+    )?)?;
     let next = MemoryOperand::new(log, step, 1, 0, 0, false, Register::None);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(Code::Mov_rm64_r64, state_word(LOG_OFFSET), log)?)
+    edit.instruction(Instruction::with2(
+        Code::Mov_rm64_r64,
+        state_word(LOG_OFFSET),
+        log,
+    )?)
 }
 
 /// Executes the instruction and takes the next entry of the log, which must be accessible.
@@ -233,12 +265,24 @@ fn take_entry(edit: &mut EditAssembler) -> Result<(), IcedError> {
     edit.store(SAVED + 2, step)?;
     edit.saved(log, SAVED);
     edit.saved(step, SAVED + 2);
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, log, state_word(LOG_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        log,
+        state_word(LOG_OFFSET),
+    )?)?;
     edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, at(log, 0))?)?;
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, state_word(LOG_STEP_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        step,
+        state_word(LOG_STEP_OFFSET),
+    )?)?;
     let next = MemoryOperand::new(log, step, 1, 0, 0, false, Register::None);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(Code::Mov_rm64_r64, state_word(LOG_OFFSET), log)?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_rm64_r64,
+        state_word(LOG_OFFSET),
+        log,
+    )?)?;
     edit.load(log, SAVED)?;
     edit.restored(log);
     edit.load(step, SAVED + 2)?;
@@ -266,16 +310,32 @@ fn write(
 
 /// Takes results from the log.
 fn replay(edit: &mut EditAssembler, results: &Results, log: Register) -> Result<(), IcedError> {
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, log, state_word(LOG_OFFSET))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        log,
+        state_word(LOG_OFFSET),
+    )?)?;
     for &(register, offset) in &results.general {
-        edit.instruction(Instruction::with2(Code::Mov_r64_rm64, register, at(log, offset))?)?;
+        edit.instruction(Instruction::with2(
+            Code::Mov_r64_rm64,
+            register,
+            at(log, offset),
+        )?)?;
     }
     if let Some(vector) = results.vector {
-        edit.instruction(Instruction::with2(Code::Movups_xmm_xmmm128, vector, at(log, 16))?)?;
+        edit.instruction(Instruction::with2(
+            Code::Movups_xmm_xmmm128,
+            vector,
+            at(log, 16),
+        )?)?;
     }
     let next = at(log, ENTRY as i64);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(Code::Mov_rm64_r64, state_word(LOG_OFFSET), log)?)
+    edit.instruction(Instruction::with2(
+        Code::Mov_rm64_r64,
+        state_word(LOG_OFFSET),
+        log,
+    )?)
 }
 
 #[cfg(test)]

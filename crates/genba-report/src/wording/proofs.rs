@@ -26,15 +26,21 @@ fn change(change: CodeChange) -> &'static str {
         CodeChange::PlainOperations => "locked instructions are plain, while there is one thread",
         CodeChange::StoreSkipped => "the stores are skipped",
         CodeChange::Prefetch => "what the loads will need is prefetched",
-        CodeChange::LoadsHit => "the loads take their values from a log that was recorded just before: none waits",
+        CodeChange::LoadsHit => {
+            "the loads take their values from a log that was recorded just before: none waits"
+        }
         CodeChange::BranchesPredicted => {
             "the branches go by a pattern that is always predicted, each way as often as before"
         }
         CodeChange::WorkLeftOut => {
             "the work is left out, its results taken from a log that was recorded just before"
         }
-        CodeChange::NarrowDivision => "the division is one of 32 bits, where both operands are below 2³²",
-        CodeChange::ChecksLeftOut => "the branches that go one way are left out, with what only they compare",
+        CodeChange::NarrowDivision => {
+            "the division is one of 32 bits, where both operands are below 2³²"
+        }
+        CodeChange::ChecksLeftOut => {
+            "the branches that go one way are left out, with what only they compare"
+        }
     }
 }
 
@@ -200,7 +206,11 @@ mod tests {
             ..bound
         };
         assert!(sentence(&costly).starts_with("this much and more"));
-        assert!(method(&costly).iter().any(|line| line.contains("up to 50 %")));
+        assert!(
+            method(&costly)
+                .iter()
+                .any(|line| line.contains("up to 50 %"))
+        );
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
+use genba_investigate::join_counts::ExecutionCountOptions;
 use genba_investigate::proofs::{self, FirstProofs};
 use genba_investigate::{Options, Outcome};
 use genba_model::Investigation;
-use genba_run::{Cancel, CommandSpec, Launcher};
-use genba_investigate::join_counts::ExecutionCountOptions;
 use genba_profile::sampler::CallGraph;
 use genba_report::terminal::{self, Next};
 use genba_run::Output as Stream;
+use genba_run::{Cancel, CommandSpec, Launcher};
 
 use genba_units::{parse_duration, parse_positive_number};
 
@@ -168,7 +168,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             &mut progress,
         )?;
         if !args.no_proof && !args.no_count {
-            let left = options.limit.unwrap_or_default().saturating_sub(began.elapsed());
+            let left = options
+                .limit
+                .unwrap_or_default()
+                .saturating_sub(began.elapsed());
             let plan = FirstProofs {
                 tried: MAX_PROVEN,
                 wanted: MAX_PROVEN,

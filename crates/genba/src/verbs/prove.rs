@@ -59,14 +59,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         budget: args.budget,
         upper_bound: args.upper_bound,
     };
-    let found = proofs::prove_in_case(
-        &case,
-        options,
-        None,
-        &mut launcher,
-        &cancel,
-        &mut progress,
-    );
+    let found = proofs::prove_in_case(&case, options, None, &mut launcher, &cancel, &mut progress);
     drop(progress);
     let found = found?;
     if args.json.wanted() {
