@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 
 use genba_model::{CodeKind, SampledDetail, SampledFunction};
-use genba_symbols::{
-    Binary, FunctionSymbol, Module, ModuleCode, ModuleKind, build_id_from_hex,
-};
+use genba_symbols::{Binary, FunctionSymbol, Module, ModuleCode, ModuleKind, build_id_from_hex};
 
 /// Names the functions whose name is their address (`0x11a1`) from the files of their modules, if these are those that were
 /// sampled, by their build id. Returns the number of functions that still have an address for a name.
@@ -27,7 +25,11 @@ pub fn name_addresses(detail: &mut SampledDetail) -> usize {
             continue;
         };
         // Addresses count from the first byte of the module's memory.
-        let base = binary.segments().iter().map(|segment| segment.address).min();
+        let base = binary
+            .segments()
+            .iter()
+            .map(|segment| segment.address)
+            .min();
         let address = address.saturating_add(base.unwrap_or(0));
         let Some(symbol) = binary.symbol_at(address) else {
             continue;

@@ -21,8 +21,11 @@ const FORMATS: [(SamplesFormat, ImportFormat); 4] = [
     (SamplesFormat::Firefox, ImportFormat::Firefox),
 ];
 
-/// Stacks of (function, line, inlined) with weights, of two threads.
-fn detail(stacks: &[(&[(&str, u32, bool)], u64)]) -> SampledDetail {
+/// Function, line, whether it is inlined.
+type Frame<'a> = (&'a str, u32, bool);
+
+/// Stacks with weights, of two threads.
+fn detail(stacks: &[(&[Frame<'_>], u64)]) -> SampledDetail {
     let event = Event {
         name: "cpu-clock".to_owned(),
         hardware: false,

@@ -9,6 +9,7 @@
 //! What must hold: the process itself goes on as if there were no replicas. They are children without an exit
 //! signal, which only `__WALL` waits for, and are gone before the process continues.
 
+use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::duet_layout::{MAX_LOG_ENTRY, Window};
@@ -154,7 +155,7 @@ pub unsafe fn pair(engine: &mut Engine, state: State, frame: usize, rip: u64) ->
     let (mut log, mut entries, mut longest) = (scratch() as u64, 0, limit);
     // SAFETY: the caller's promise.
     unsafe {
-        if entry > 0 {
+        if let Some(entry) = NonZeroU64::new(entry) {
             let begin = log_begin() as u64;
             match run(engine, state, frame, rip, 0, begin, limit) {
                 Outcome::IsReplica => return go_on,
@@ -177,12 +178,9 @@ pub unsafe fn pair(engine: &mut Engine, state: State, frame: usize, rip: u64) ->
                         );
                         return go_on;
                     }
-                    log = log_end() as u64 - entries * entry;
-                    core::ptr::copy(
-                        begin as *const u8,
-                        log as *mut u8,
-                        (entries * entry) as usize,
-                    );
+                    let bytes = entries * entry.get();
+                    log = log_end() as u64 - bytes;
+                    core::ptr::copy(begin as *const u8, log as *mut u8, bytes as usize);
                     longest = cpu_nanoseconds.max(limit) * MAX_SLOWDOWN;
                 }
                 Outcome::Failed => {

@@ -49,8 +49,7 @@ pub(super) fn write(detail: &SampledDetail, out: &mut dyn Write) -> io::Result<(
 /// first colon behind that for the end of the time, so a name that has both gets `_` for its colons.
 fn thread_name(name: &str) -> String {
     let name = one_line(name);
-    let is_number =
-        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let mut words = name.split(' ');
     let is_ambiguous = words.any(is_number) && words.any(|word| word.contains(':'));
     match name.is_empty() {
