@@ -27,15 +27,15 @@ pub(crate) fn is_collapsed(bytes: &[u8]) -> bool {
         if text.starts_with('#') {
             continue;
         }
-        if split(&text).is_none() {
-            return false;
+        match split(&text) {
+            Some((stack, _)) => found |= !stack.is_empty(),
+            None => return false,
         }
-        found = true;
     }
     found
 }
 
-/// The stack and the weight of a line.
+/// The stack and the weight of a line. py-spy writes samples without a stack as a blank and their number.
 fn split(line: &str) -> Option<(&str, u64)> {
     let (stack, weight) = line.trim_end().rsplit_once([' ', '\t'])?;
     let weight = match weight.parse::<u64>() {
@@ -49,8 +49,7 @@ fn split(line: &str) -> Option<(&str, u64)> {
             weight.round() as u64
         }
     };
-    let stack = stack.trim_end();
-    (!stack.is_empty()).then_some((stack, weight))
+    Some((stack.trim_end(), weight))
 }
 
 pub(crate) fn read(bytes: &[u8], event: Option<&str>) -> Result<SampledDetail> {
@@ -188,7 +187,9 @@ mod tests {
         assert!(error.to_string().contains("genba diff"), "{error}");
         let error = read(b"a;b 1\na;b x\n", None).expect_err("no weight");
         assert!(error.to_string().contains("line 2"), "{error}");
-        assert!(!is_collapsed(b"some text\n"));
+        assert!(!is_collapsed(b"some text\n") && !is_collapsed(b" 3\n"));
+        assert!(is_collapsed(b" 34\na;b 1\n"));
+        assert_eq!(read(b" 34\na;b 1\n", None).map(|one| one.total_weight()).ok(), Some(35));
         assert!(!is_collapsed(b"\n\n"));
         assert!(!is_collapsed(b"a 1\0\n"));
     }
