@@ -16,6 +16,9 @@ const WINDOW: Duration = Duration::from_millis(6);
 /// Differences of two copies of the same code below this are none, and a proof has an interval of about
 /// this width on either side.
 const MARGIN: f64 = 0.01;
+/// The same for copies of the process, whose page faults and caches differ more; by what they do differ,
+/// the interval of a bound is wider.
+const MARGIN_OF_REPLICAS: f64 = 0.05;
 /// Significance level of the comparison of both codes.
 const ALPHA: f64 = 0.05;
 /// Significance level of the comparison of two copies of the same code: its false alarms.
@@ -128,9 +131,9 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(alpha: f64) -> Result<Self, ProveError> {
+    fn new(alpha: f64, margin: f64) -> Result<Self, ProveError> {
         Ok(Self {
-            judge: Judge::new(alpha, MARGIN)?,
+            judge: Judge::new(alpha, margin)?,
             pairs: Pairs::default(),
         })
     }
@@ -212,8 +215,12 @@ pub fn prove(
                 .to_owned(),
         ));
     };
-    let mut alike = Compared::new(SELF_CHECK_ALPHA)?;
-    let mut changed = Compared::new(ALPHA)?;
+    let margin = match plan.replicas {
+        Some(_) => MARGIN_OF_REPLICAS,
+        None => MARGIN,
+    };
+    let mut alike = Compared::new(SELF_CHECK_ALPHA, margin)?;
+    let mut changed = Compared::new(ALPHA, margin)?;
     let (mut costs, mut notes) = (Vec::new(), Vec::new());
     let mut identical = None;
     let mut lost = LostReplicas::default();
@@ -242,7 +249,7 @@ pub fn prove(
             identical = Some(identical.unwrap_or(true) && same);
         }
         let decided = |one: &Compared| one.judge.verdict() != Verdict::Undecided;
-        let enough = changed.count() >= WANTED_PAIRS && changed.half_width() <= MARGIN;
+        let enough = changed.count() >= WANTED_PAIRS && changed.half_width() <= margin;
         let done = enough && decided(&alike) && (bounds || native.len() > 1);
         if done || identical == Some(false) || runs.is_over() {
             break;
@@ -384,6 +391,10 @@ fn judged(
             changed.count()
         ));
     }
+    let ratio = match plan.replicas {
+        Some(_) => widened(ratio, own),
+        None => ratio,
+    };
     let program_speedup = changed.pairs.program_speedup(ratio);
     let site_speedup = site_speedup(program_speedup, request.share);
     let translated_cost = cost(costs);
@@ -408,6 +419,15 @@ fn judged(
     Outcome::Proven(Box::new(proven), notes)
 }
 
+/// A ratio with the interval of what two copies of the same code differ by added to its own.
+fn widened(ratio: Estimate, own: Estimate) -> Estimate {
+    Estimate {
+        value: ratio.value,
+        low: ratio.low * own.low.min(1.0),
+        high: ratio.high * own.high.max(1.0),
+    }
+}
+
 /// Median, least and greatest of the ratios translated ÷ native.
 fn cost(costs: &[f64]) -> Option<Estimate> {
     let value = median(costs).ok()?;
@@ -416,4 +436,19 @@ fn cost(costs: &[f64]) -> Option<Estimate> {
         low: costs.iter().copied().fold(value, f64::min),
         high: costs.iter().copied().fold(value, f64::max),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_as_uncertain_as_two_copies_of_the_same() {
+        let estimate = |low, value, high| Estimate { value, low, high };
+        let wide = widened(estimate(0.48, 0.5, 0.52), estimate(0.96, 0.99, 1.02));
+        assert!((wide.low - 0.48 * 0.96).abs() < 1e-12 && (wide.high - 0.52 * 1.02).abs() < 1e-12);
+        // That they are alike makes nothing more certain.
+        let own = estimate(1.01, 1.02, 1.03);
+        assert_eq!(widened(estimate(0.48, 0.5, 0.52), own).low, 0.48);
+    }
 }
