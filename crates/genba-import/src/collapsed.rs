@@ -189,7 +189,12 @@ mod tests {
         assert!(error.to_string().contains("line 2"), "{error}");
         assert!(!is_collapsed(b"some text\n") && !is_collapsed(b" 3\n"));
         assert!(is_collapsed(b" 34\na;b 1\n"));
-        assert_eq!(read(b" 34\na;b 1\n", None).map(|one| one.total_weight()).ok(), Some(35));
+        assert_eq!(
+            read(b" 34\na;b 1\n", None)
+                .map(|one| one.total_weight())
+                .ok(),
+            Some(35)
+        );
         assert!(!is_collapsed(b"\n\n"));
         assert!(!is_collapsed(b"a 1\0\n"));
     }

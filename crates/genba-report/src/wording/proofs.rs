@@ -96,8 +96,12 @@ fn log_is_costly(proven: &Proven) -> bool {
 pub(crate) fn method(proven: &Proven) -> Vec<String> {
     let mut said = vec![format!("change: {}", change(proven.change))];
     let own = (proven.self_check.value - 1.0).abs();
+    let allowed = match proven.kind {
+        ProofKind::Equivalent => "below 1 % is none",
+        ProofKind::UpperBound => "up to 5 % is allowed, and part of the interval",
+    };
     said.push(format!(
-        "check: two copies of the unchanged code differ by {:.1} % (below 1 % is none)",
+        "check: two copies of the unchanged code differ by {:.1} % ({allowed})",
         own * 100.0
     ));
     if proven.kind == ProofKind::UpperBound {
