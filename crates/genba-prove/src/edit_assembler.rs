@@ -1,7 +1,9 @@
 //! Assembles edits: instructions with labels, the words of edits, and the parts in which registers of
 //! the program are saved.
 
-use genba_count::native::{CodeEdit, EditedBranch, SavedRegister, Side, slot_offset};
+use genba_count::native::{
+    CodeEdit, EditedBranch, LOG_OFFSET, LOG_STEP_OFFSET, SavedRegister, Side, slot_offset,
+};
 use iced_x86::code_asm::{CodeAssembler, CodeLabel};
 use iced_x86::{BlockEncoderOptions, Code, IcedError, Instruction, MemoryOperand, Register};
 
@@ -232,6 +234,28 @@ impl EditAssembler {
     /// If it cannot be encoded.
     pub fn instruction(&mut self, instruction: Instruction) -> Result<(), IcedError> {
         self.add(instruction)
+    }
+
+    /// `log = address of the log's current entry`
+    ///
+    /// # Errors
+    /// If it cannot be encoded.
+    pub fn load_log(&mut self, log: Register) -> Result<(), IcedError> {
+        let address = state_word(LOG_OFFSET);
+        self.add(Instruction::with2(Code::Mov_r64_rm64, log, address)?)
+    }
+
+    /// `log = address of the log's current entry = log + size of an entry`; `step` is written to, flags are not.
+    ///
+    /// # Errors
+    /// If it cannot be encoded.
+    pub fn advance_log(&mut self, log: Register, step: Register) -> Result<(), IcedError> {
+        let size = state_word(LOG_STEP_OFFSET);
+        self.add(Instruction::with2(Code::Mov_r64_rm64, step, size)?)?;
+        let next = MemoryOperand::new(log, step, 1, 0, 0, false, Register::None);
+        self.add(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
+        let address = state_word(LOG_OFFSET);
+        self.add(Instruction::with2(Code::Mov_rm64_r64, address, log)?)
     }
 
     /// `mulx high, low, rdx × [word]`

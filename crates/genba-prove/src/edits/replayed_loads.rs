@@ -2,7 +2,7 @@
 //! the other; the one that is compared takes the values from there. They are the program's own, so it takes the
 //! same path and computes the same; but no load waits for memory, nor for the address that the one before it loaded.
 
-use genba_count::native::{CodeEdit, LOG_OFFSET, LOG_STEP_OFFSET, Replicas, Side};
+use genba_count::native::{CodeEdit, LOG_OFFSET, Replicas, Side};
 use genba_model::{CodeChange, FindingSite};
 use iced_x86::{
     Code, IcedError, Instruction, InstructionInfoFactory, MemoryOperand, OpAccess, OpKind, Register,
@@ -191,11 +191,7 @@ fn note(code: &DecodedCode, load: &Load<'_>) -> Result<CodeEdit, IcedError> {
         4 => (Code::Mov_r32_rm32, Code::Mov_rm32_r32),
         _ => (Code::Mov_r64_rm64, Code::Mov_rm64_r64),
     };
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        log,
-        state_word(LOG_OFFSET),
-    )?)?;
+    edit.load_log(log)?;
     let step = load.bytes.min(8);
     let part = match step {
         1 => byte_of(value),
@@ -218,18 +214,7 @@ fn note(code: &DecodedCode, load: &Load<'_>) -> Result<CodeEdit, IcedError> {
         edit.instruction(Instruction::with2(read, part, from)?)?;
         edit.instruction(Instruction::with2(write, at(log, offset as i64), part)?)?;
     }
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        value,
-        state_word(LOG_STEP_OFFSET),
-    )?)?;
-    let next = MemoryOperand::new(log, value, 1, 0, 0, false, Register::None);
-    edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(
-        Code::Mov_rm64_r64,
-        state_word(LOG_OFFSET),
-        log,
-    )?)?;
+    edit.advance_log(log, value)?;
     load.restore(&mut edit, 2)?;
     edit.original()?;
     edit.finish()
@@ -241,11 +226,7 @@ fn replay(code: &DecodedCode, load: &Load<'_>, entry: usize) -> Result<CodeEdit,
     let mut edit = EditAssembler::new(code, load.instruction)?;
     edit.on_side(Side::Edited);
     load.save(&mut edit, 1)?;
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        log,
-        state_word(LOG_OFFSET),
-    )?)?;
+    edit.load_log(log)?;
     let mut replayed = *load.instruction;
     replayed.set_memory_base(log);
     replayed.set_memory_index(Register::None);

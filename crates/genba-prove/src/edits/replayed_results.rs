@@ -2,7 +2,7 @@
 //! log; the one that is compared takes them from there. Nothing waits for them, nor for what they wait for. What a
 //! call writes to memory is missing: where that matters, the two executions end differently, and are not compared.
 
-use genba_count::native::{CodeEdit, EditedBranch, LOG_OFFSET, LOG_STEP_OFFSET, Replicas, Side};
+use genba_count::native::{CodeEdit, EditedBranch, LOG_OFFSET, Replicas, Side};
 use genba_model::{CodeChange, FindingSite};
 use iced_x86::{
     Code, FlowControl, IcedError, Instruction, InstructionInfoFactory, MemoryOperand, OpAccess,
@@ -236,24 +236,9 @@ fn note(
     log: Register,
     step: Register,
 ) -> Result<(), IcedError> {
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        log,
-        state_word(LOG_OFFSET),
-    )?)?;
+    edit.load_log(log)?;
     write(edit, results, log, 0)?;
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        step,
-        state_word(LOG_STEP_OFFSET),
-    )?)?;
-    let next = MemoryOperand::new(log, step, 1, 0, 0, false, Register::None);
-    edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(
-        Code::Mov_rm64_r64,
-        state_word(LOG_OFFSET),
-        log,
-    )?)
+    edit.advance_log(log, step)
 }
 
 /// Executes the instruction and takes the next entry of the log, which must be accessible.
@@ -265,24 +250,9 @@ fn take_entry(edit: &mut EditAssembler) -> Result<(), IcedError> {
     edit.store(SAVED + 2, step)?;
     edit.saved(log, SAVED);
     edit.saved(step, SAVED + 2);
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        log,
-        state_word(LOG_OFFSET),
-    )?)?;
+    edit.load_log(log)?;
     edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, at(log, 0))?)?;
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        step,
-        state_word(LOG_STEP_OFFSET),
-    )?)?;
-    let next = MemoryOperand::new(log, step, 1, 0, 0, false, Register::None);
-    edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
-    edit.instruction(Instruction::with2(
-        Code::Mov_rm64_r64,
-        state_word(LOG_OFFSET),
-        log,
-    )?)?;
+    edit.advance_log(log, step)?;
     edit.load(log, SAVED)?;
     edit.restored(log);
     edit.load(step, SAVED + 2)?;
@@ -310,11 +280,7 @@ fn write(
 
 /// Takes results from the log.
 fn replay(edit: &mut EditAssembler, results: &Results, log: Register) -> Result<(), IcedError> {
-    edit.instruction(Instruction::with2(
-        Code::Mov_r64_rm64,
-        log,
-        state_word(LOG_OFFSET),
-    )?)?;
+    edit.load_log(log)?;
     for &(register, offset) in &results.general {
         edit.instruction(Instruction::with2(
             Code::Mov_r64_rm64,
