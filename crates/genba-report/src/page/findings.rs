@@ -180,7 +180,7 @@ fn facts(out: &mut String, finding: &Finding, gains: bool) {
         row(findings::kind(evidence.source), &evidence.text);
     }
     if let Some(proven) = &finding.proven {
-        row("proven", &proofs::sentence(proven));
+        row(proofs::label(proven), &proofs::sentence(proven));
         for line in proofs::method(proven) {
             let (kind, text) = line.split_once(": ").unwrap_or(("", &line));
             row(kind, text);

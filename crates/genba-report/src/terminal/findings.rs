@@ -80,7 +80,12 @@ pub(super) fn finding(
         );
     }
     if let Some(proven) = &one.proven {
-        fact(out, "proven", &proofs::sentence(proven), screen);
+        fact(
+            out,
+            proofs::label(proven),
+            &proofs::sentence(proven),
+            screen,
+        );
     }
     fact(out, "fix", &one.fix, screen);
     if let (Detail::Full, Some(example)) = (detail, &one.example) {

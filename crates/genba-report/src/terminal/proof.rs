@@ -21,7 +21,12 @@ pub fn proof(of: &Proof, screen: Screen) -> String {
     fact(&mut out, "predicted", &predicted, screen);
     match &of.proven {
         Some(proven) => {
-            fact(&mut out, "proven", &proofs::sentence(proven), screen);
+            fact(
+                &mut out,
+                proofs::label(proven),
+                &proofs::sentence(proven),
+                screen,
+            );
             for line in proofs::method(proven) {
                 let (kind, text) = line.split_once(": ").unwrap_or(("", &line));
                 fact(&mut out, kind, text, screen);

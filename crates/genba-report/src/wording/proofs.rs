@@ -53,6 +53,14 @@ fn interval(speedup: &Estimate) -> String {
     )
 }
 
+/// Returns the name of what was measured: a bound is no gain that a fix was seen to have.
+pub(crate) fn label(proven: &Proven) -> &'static str {
+    match proven.kind {
+        ProofKind::Equivalent => "proven",
+        ProofKind::UpperBound => "bound",
+    }
+}
+
 /// Returns what was measured: `proven in the running program: 1.37× (1.35–1.39) of the site, 1.31× …`.
 /// A change without a gain is named, since another form of the fix may have one.
 pub(crate) fn sentence(proven: &Proven) -> String {
@@ -61,9 +69,9 @@ pub(crate) fn sentence(proven: &Proven) -> String {
         ProofKind::Equivalent if gains => "in the running program: ".to_owned(),
         ProofKind::Equivalent => "no gain in the running program by this change: ".to_owned(),
         ProofKind::UpperBound if log_is_costly(proven) => {
-            "this much and more, if it were free: ".to_owned()
+            "at least, if it took no time: ".to_owned()
         }
-        ProofKind::UpperBound => "at most, even if it were free: ".to_owned(),
+        ProofKind::UpperBound => "at most, if it took no time: ".to_owned(),
     };
     if let Some(site) = &proven.site_speedup {
         text.push_str(&format!("{} of the site, ", interval(site)));
@@ -203,13 +211,13 @@ mod tests {
         };
         assert_eq!(
             sentence(&bound),
-            "at most, even if it were free: 1.31× (1.29–1.33) of the program, 214 pairs"
+            "at most, if it took no time: 1.31× (1.29–1.33) of the program, 214 pairs"
         );
         let costly = Proven {
             log_share: Some(0.5),
             ..bound
         };
-        assert!(sentence(&costly).starts_with("this much and more"));
+        assert!(sentence(&costly).starts_with("at least, if it took no time"));
         assert!(
             method(&costly)
                 .iter()
