@@ -7,9 +7,6 @@ use genba_run::{Cancel, CommandSpec, Finished, Launcher, RunError};
 use crate::ExperimentError;
 use crate::runner::{Measured, Runner};
 
-/// Name of the metric: user instructions of the target and its child processes.
-pub const EXACT_INSTRUCTIONS: &str = "exact-instructions";
-
 /// Runs every measured command under a count engine. Its times include the overhead of counting.
 /// The output of the target is not captured, so that neither metrics in the output nor a check of
 /// the output are available.

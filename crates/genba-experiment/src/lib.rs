@@ -47,7 +47,7 @@ pub use compare_with_case::{check_same_host, compare_with_case};
 pub use comparer::{Comparer, SingleRun};
 pub use comparison_report::{ReportContext, now, report};
 pub use error::ExperimentError;
-pub use exact_instructions::{EXACT_INSTRUCTIONS, ExactRunner};
+pub use exact_instructions::ExactRunner;
 pub use measurement::{End, Measurement};
 pub use merge_reports::merge;
 pub use observer::{FinishedRun, NoObserver, Observer, Progress, Stage};

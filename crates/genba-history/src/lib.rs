@@ -39,5 +39,5 @@ pub use location::Location;
 pub use named_change::named_change;
 pub use points::{AnchorValues, Point, PointFilter};
 pub use recording::{Build, MAX_TEXT_BYTES, MAX_VALUES, Measurement, Recording, Revision, Role};
-pub use series::{Series, SeriesFilter};
+pub use series::SeriesFilter;
 pub use store::{History, Recorded};

@@ -1,33 +1,10 @@
 //! Series and how they are selected.
 
-use genba_model::Direction;
+use genba_model::SeriesSummary;
 
 use crate::engine::Value;
 use crate::recording_rows::direction;
 use crate::{History, Result};
-
-/// One metric of one benchmark on one host, over commits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Series {
-    /// Number in this store.
-    pub id: i64,
-    /// Name of the project.
-    pub project: String,
-    /// Name of the benchmark.
-    pub benchmark: String,
-    /// Options and build flavour; may be empty.
-    pub variant: String,
-    /// Name of the metric.
-    pub metric: String,
-    /// Unit of the metric.
-    pub unit: String,
-    /// Whether less or more is better.
-    pub direction: Direction,
-    /// Id of the host's fingerprint.
-    pub host: String,
-    /// Number of measurements, without anchors.
-    pub measurements: u64,
-}
 
 /// Which series; an empty text selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +28,7 @@ impl History {
     ///
     /// # Errors
     /// The database fails or is damaged.
-    pub fn series(&mut self, filter: &SeriesFilter) -> Result<Vec<Series>> {
+    pub fn series(&mut self, filter: &SeriesFilter) -> Result<Vec<SeriesSummary>> {
         let exact = self.select_series(filter, "s.benchmark = ?2")?;
         if !exact.is_empty() {
             return Ok(exact);
@@ -60,7 +37,11 @@ impl History {
         self.select_series(filter, "replace(s.benchmark, ?2, '') <> s.benchmark")
     }
 
-    fn select_series(&mut self, filter: &SeriesFilter, benchmark: &str) -> Result<Vec<Series>> {
+    fn select_series(
+        &mut self,
+        filter: &SeriesFilter,
+        benchmark: &str,
+    ) -> Result<Vec<SeriesSummary>> {
         let sql = format!(
             "SELECT s.id, s.project, s.benchmark, s.variant, s.metric, s.unit, s.direction, s.host, \
              (SELECT count(*) FROM genba_measurement m WHERE m.series = s.id AND m.role = 0 \
@@ -82,7 +63,7 @@ impl History {
         .to_vec();
         let rows = self.engine.query(&sql, &parameters)?;
         let series = rows.iter().map(|row| {
-            Some(Series {
+            Some(SeriesSummary {
                 id: row.integer(0)?,
                 project: row.text(1)?,
                 benchmark: row.text(2)?,
@@ -94,7 +75,7 @@ impl History {
                 measurements: row.integer(8)?.unsigned_abs(),
             })
         });
-        let series: Vec<Series> = series
+        let series: Vec<SeriesSummary> = series
             .collect::<Option<_>>()
             .ok_or_else(|| self.corrupt("a series cannot be read"))?;
         Ok((series.into_iter().filter(|one| one.measurements > 0)).collect())

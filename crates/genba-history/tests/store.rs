@@ -5,7 +5,7 @@ mod support;
 use genba_history::{Error, History, Location, PointFilter, Recorded, Role, SeriesFilter};
 use support::{host, measurement, recording, revision, sqlite, with_each_store};
 
-fn all(history: &mut History) -> Vec<genba_history::Series> {
+fn all(history: &mut History) -> Vec<genba_model::SeriesSummary> {
     history.series(&SeriesFilter::default()).unwrap()
 }
 

@@ -55,6 +55,10 @@ pub struct VariantMetric {
     pub values: Vec<Option<f64>>,
 }
 
+/// Name of the metric that a count engine yields: user instructions of the target and its child
+/// processes.
+pub const EXACT_INSTRUCTIONS: &str = "exact-instructions";
+
 /// A variant: one way of running the workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {

@@ -25,6 +25,40 @@ pub struct HistoryReport {
     pub notes: Vec<String>,
 }
 
+/// Result of `genba history list`: which series there are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesList {
+    /// Version of genba that made it.
+    pub genba: String,
+    /// The store, without password.
+    pub store: String,
+    /// The series, by project, benchmark, variant, metric and host.
+    pub series: Vec<SeriesSummary>,
+}
+
+/// One metric of one benchmark on one host, without its measurements.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesSummary {
+    /// Number in this store.
+    pub id: i64,
+    /// Name of the project.
+    pub project: String,
+    /// Name of the benchmark.
+    pub benchmark: String,
+    /// Options and build flavour; may be empty.
+    pub variant: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// `seconds`, `bytes`, `count`, or the target's own unit.
+    pub unit: String,
+    /// Whether less or more is better.
+    pub direction: Direction,
+    /// Id of the host's fingerprint.
+    pub host: String,
+    /// Number of measurements, without those of anchors.
+    pub measurements: u64,
+}
+
 /// What changed at a change point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -62,8 +62,8 @@ pub use campaign::{
 pub use case::{CaseKind, CaseList, CaseState, CaseSummary};
 pub use cause::Cause;
 pub use comparison::{
-    Comparison, ComparisonReport, Correction, Direction, IterationCost, Variant, VariantMetric,
-    VerdictName,
+    Comparison, ComparisonReport, Correction, Direction, EXACT_INSTRUCTIONS, IterationCost,
+    Variant, VariantMetric, VerdictName,
 };
 pub use counts::{
     CodePoint, CodeSpan, CountEngine, Counted, CountedCall, CountedDetail, CountedFunction,
@@ -86,7 +86,7 @@ pub use fix::{Confirmation, Fix, KnownValueKind, Language, Reduction};
 pub use growth::{FittedLaw, FunctionGrowth, Growth, SizedCount};
 pub use history::{
     ChangeOrigin, HistoryChange, HistoryComparison, HistoryMeasurement, HistoryReport,
-    HistorySeries,
+    HistorySeries, SeriesList, SeriesSummary,
 };
 pub use host::{Hazard, HostFingerprint};
 pub use host_table::{HostTable, HostTableEntry};

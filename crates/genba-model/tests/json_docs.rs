@@ -55,6 +55,7 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("growth", "Growth", "genba grow --json"),
     ("proof", "Proof", "genba prove --json"),
     ("history", "HistoryReport", "genba history show --json"),
+    ("series-list", "SeriesList", "genba history list --json"),
     ("bisection", "Bisection", "genba bisect --json"),
     ("campaign", "Campaign", "genba campaign --json"),
     (

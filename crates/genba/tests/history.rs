@@ -114,6 +114,16 @@ fn planted_changes_are_found_and_none_is_invented() {
     );
     let page = std::fs::read_to_string(here.path().join("page.html")).expect("a page");
     assert!(page.contains("commit 8"));
+    let listed = json(
+        here.path(),
+        "series-list",
+        &["history", "list", "--json", "--metric", "work"],
+    );
+    assert_eq!(listed["series"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["series"][0]["metric"], "work");
+    assert_eq!(listed["series"][0]["benchmark"], "prog");
+    let table = text_of(&genba(here.path(), &["history", "list"]));
+    assert!(table.contains("prog") && table.contains("work"), "{table}");
     let missing = genba(here.path(), &["history", "compare", "aaaa", "main"]);
     assert_eq!(missing.status.code(), Some(2));
 }

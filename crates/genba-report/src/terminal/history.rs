@@ -1,6 +1,6 @@
 //! `genba history show` in a terminal: series as plots with their changes.
 
-use genba_model::{ChangeOrigin, HistoryChange, HistoryReport, HistorySeries};
+use genba_model::{ChangeOrigin, HistoryChange, HistoryReport, HistorySeries, SeriesList};
 use genba_units::format;
 
 use super::curve_plot::{Curve, draw};
@@ -48,6 +48,26 @@ pub fn history(all: &HistoryReport, screen: Screen) -> String {
         remark(&mut out, note, screen);
     }
     out
+}
+
+/// Renders the list of series, a row each.
+#[must_use]
+pub fn series_list(all: &SeriesList, screen: Screen) -> String {
+    let mut table = Table::new(vec![
+        Column::flexible("benchmark", 12),
+        Column::left("metric"),
+        Column::left("host"),
+        Column::right("measurements"),
+    ]);
+    for one in &all.series {
+        table.row(vec![
+            wording::benchmark(&one.benchmark, &one.variant).into(),
+            metrics::label(&one.metric).into(),
+            one.host.clone().into(),
+            one.measurements.to_string().into(),
+        ]);
+    }
+    table.render(screen)
 }
 
 /// Renders one change: what changed, by how much, and in which commits.
@@ -166,13 +186,9 @@ fn series_table(out: &mut String, all: &HistoryReport, screen: Screen) {
             .iter()
             .filter(|point| point.series as usize == index)
             .count();
-        let name = match one.variant.as_str() {
-            "" => one.benchmark.clone(),
-            variant => format!("{} ({variant})", one.benchmark),
-        };
         let last = one.measurements.last();
         table.row(vec![
-            name.into(),
+            wording::benchmark(&one.benchmark, &one.variant).into(),
             metrics::label(&one.metric).into(),
             one.host.clone().into(),
             last.map(|last| metrics::amount(&last.level, &one.unit))

@@ -44,7 +44,7 @@ pub use counts::{CountSort, CountsOptions, counts, functions_shown};
 pub use doctor::doctor;
 pub use findings::explanation;
 pub use growth::growth;
-pub use history::{history, history_change};
+pub use history::{history, history_change, series_list};
 pub use host_table::host_table;
 pub use investigation::{Next, investigation};
 pub use messages::{error, note, warning};

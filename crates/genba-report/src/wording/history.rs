@@ -18,11 +18,16 @@ pub(crate) fn short(commit: &str) -> String {
 
 /// Benchmark, variant and metric of a series.
 pub(crate) fn name(benchmark: &str, variant: &str, metric: &str) -> String {
-    let variant = match variant {
-        "" => String::new(),
-        some => format!(" ({some})"),
-    };
-    format!("{benchmark}{variant}, {}", metrics::phrase(metric))
+    let benchmark = self::benchmark(benchmark, variant);
+    format!("{benchmark}, {}", metrics::phrase(metric))
+}
+
+/// A benchmark with its variant, if it has one: `parse (O3)`.
+pub(crate) fn benchmark(name: &str, variant: &str) -> String {
+    match variant {
+        "" => name.to_owned(),
+        variant => format!("{name} ({variant})"),
+    }
 }
 
 /// The size of a change: `+2.13 % (+1.85 to +2.41)`.

@@ -140,6 +140,10 @@ pub struct CompareArgs {
     #[arg(skip)]
     pub anchor: Option<super::Anchor>,
 
+    /// Whether the history gets the number of instructions as well.
+    #[arg(skip)]
+    pub count_instructions: bool,
+
     /// Do not store a case.
     #[arg(long)]
     pub no_case: bool,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use genba_case::Store;
 use genba_history::{History, Location, Recorded, RecordingContext, Revision, recording};
-use genba_model::ComparisonReport;
+use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS};
 
 use super::CompareArgs;
 use crate::exit_code::Failure;
@@ -95,10 +95,12 @@ fn branch_of_job() -> String {
         .unwrap_or_default()
 }
 
-/// Stores the reports; returns the note for the user.
+/// Stores the reports, and of those that were counted the instructions; returns the note for the
+/// user.
 pub fn keep(
     option: &str,
     reports: &[(Option<String>, ComparisonReport)],
+    counted: &[(Option<String>, ComparisonReport)],
     args: &CompareArgs,
 ) -> Result<String, Failure> {
     let location = location(option)?;
@@ -110,10 +112,15 @@ pub fn keep(
         }
     }
     // Only a single comparison has no titles.
-    let reports: Vec<(Option<String>, ComparisonReport)> = match reports {
+    let titled = |reports: &[(Option<String>, ComparisonReport)]| match reports {
         [(_, report)] => vec![(None, report.clone())],
         several => several.to_vec(),
     };
+    let counted = match reports {
+        [_] => titled(counted),
+        _ => counted.to_vec(),
+    };
+    let reports = titled(reports);
     let context = RecordingContext {
         project,
         revision,
@@ -127,7 +134,13 @@ pub fn keep(
         true => format!(" at {} with uncommitted changes", short(&one.commit)),
         false => format!(" at {}", short(&one.commit)),
     });
-    let stored = recording(&reports, &context)
+    let counts = recording(&counted, &context).map_or(Vec::new(), |one| one.measurements);
+    let counts = (counts.into_iter()).filter(|one| one.metric == EXACT_INSTRUCTIONS);
+    let mut stored = recording(&reports, &context);
+    if let Some(stored) = &mut stored {
+        stored.measurements.extend(counts);
+    }
+    let stored = stored
         .filter(|one| !one.measurements.is_empty())
         .ok_or_else(|| Failure::usage("nothing to keep in the history: no variant was measured"))?;
     let mut history = History::open(&location)?;

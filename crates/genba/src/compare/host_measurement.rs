@@ -1,8 +1,10 @@
 //! Measures a plan on this host.
 
-use genba_experiment::{HostRunner, Observer, Plan, ReportContext, now, report, run};
+use genba_experiment::{
+    ExactRunner, HostRunner, Observer, Plan, ReportContext, Runner, Stop, now, report, run,
+};
 use genba_host::NoiseWatch;
-use genba_model::{ComparisonReport, HostFingerprint};
+use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS, HostFingerprint};
 use genba_run::Cancel;
 
 use crate::exit_code::Failure;
@@ -30,10 +32,45 @@ pub fn measure(
     cancel: &Cancel,
     observer: &mut dyn Observer,
 ) -> Result<ComparisonReport, Failure> {
-    let mut runner = HostRunner::new(&plan.counters)?;
+    measure_with(
+        plan,
+        &mut HostRunner::new(&plan.counters)?,
+        here,
+        cancel,
+        observer,
+    )
+}
+
+/// Counts the instructions of each variant of a plan in one run under a count engine.
+pub fn count_instructions(
+    plan: &Plan,
+    here: &ThisHost,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<ComparisonReport, Failure> {
+    let mut plan = plan.clone();
+    EXACT_INSTRUCTIONS.clone_into(&mut plan.primary);
+    plan.counters = vec![plan.primary.clone()];
+    plan.metrics.clear();
+    plan.stop = Stop::Blocks(1);
+    (plan.min_runs, plan.max_runs, plan.warmup) = (0, None, 0);
+    // The count depends a little on where the stack is.
+    plan.vary_environment = false;
+    // The engine does not capture the output.
+    plan.check_output = false;
+    measure_with(&plan, &mut ExactRunner::new()?, here, cancel, observer)
+}
+
+fn measure_with(
+    plan: &Plan,
+    runner: &mut impl Runner,
+    here: &ThisHost,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<ComparisonReport, Failure> {
     let started = now();
     let watch = NoiseWatch::start();
-    let measurement = run(plan, &mut runner, cancel, observer)?;
+    let measurement = run(plan, runner, cancel, observer)?;
     let window = watch.stop(measurement.cpu_seconds());
     let setting = ReportContext {
         case: None,

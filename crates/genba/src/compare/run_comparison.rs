@@ -5,14 +5,14 @@ use std::path::Path;
 
 use genba_case::Store;
 use genba_experiment::{Plan, check_same_host, compare_with_case, merge};
-use genba_model::{ComparisonReport, Workload};
+use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS, Workload};
 use genba_report::export::{self, Markup};
 use genba_run::Cancel;
 
 use super::compare_args::CompareArgs;
 use super::comparison_case::{ComparisonWriter, Watcher};
 use super::history_store;
-use super::host_measurement::{ThisHost, measure};
+use super::host_measurement::{ThisHost, count_instructions, measure};
 use super::suite_plans as suite;
 use crate::exit_code::{Exit, Failure};
 use crate::interrupt;
@@ -119,7 +119,11 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
     if let Some(store) = &args.history
         && exit != Exit::Interrupted
     {
-        notes.push(history_store::keep(store, &reports, args)?);
+        let counted = match args.count_instructions {
+            true => count(plans, args, &here, &cancel, output, &mut notes)?,
+            false => Vec::new(),
+        };
+        notes.push(history_store::keep(store, &reports, &counted, args)?);
     }
     Ok(Compared {
         reports,
@@ -173,6 +177,43 @@ fn all(
         Some(failure) if reports.is_empty() => Err(failure),
         _ => Ok((reports, exit)),
     }
+}
+
+/// Counts the instructions of what was measured, without the anchor: a build that does not change.
+fn count(
+    plans: &[Plan],
+    args: &CompareArgs,
+    here: &ThisHost,
+    cancel: &Cancel,
+    output: &Output,
+    notes: &mut Vec<String>,
+) -> Result<Reports, Failure> {
+    let mut line = ProgressLine::new(output);
+    let mut plans = plans.to_vec();
+    for plan in &mut plans {
+        let anchor = args.anchor.as_ref().map(|one| &one.variant);
+        plan.variants.retain(|one| Some(&one.name) != anchor);
+    }
+    let mut writer = ComparisonWriter::new(None, workload(&plans, args), here.fingerprint.clone());
+    let mut reports = Vec::new();
+    for plan in plans.iter().filter(|plan| !plan.variants.is_empty()) {
+        let mut watcher = Watcher {
+            writer: &mut writer,
+            title: plan.name.as_deref(),
+            metric: EXACT_INSTRUCTIONS,
+            line: &mut line,
+            output,
+        };
+        match count_instructions(plan, here, cancel, &mut watcher) {
+            Ok(report) => {
+                notes.extend(report.notes.iter().cloned());
+                reports.push((plan.name.clone(), report));
+            }
+            Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
+            Err(failure) => notes.push(format!("instructions not counted: {}", failure.message)),
+        }
+    }
+    Ok(reports)
 }
 
 /// The report of the case of `--against`; a case of another host is refused before anything runs.

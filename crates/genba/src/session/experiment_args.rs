@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use genba_experiment::{EXACT_INSTRUCTIONS, Plan, VariantPlan};
+use genba_experiment::{Plan, VariantPlan};
+use genba_model::EXACT_INSTRUCTIONS;
 use genba_profile::event::EventSpec;
 use genba_run::{CommandSpec, Output, Stdin};
 

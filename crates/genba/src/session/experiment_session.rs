@@ -7,11 +7,10 @@ use std::time::Duration;
 use genba_case::{ExperimentPlan, Store};
 use genba_experiment::run_journal::{ExperimentClock, JournalEntry, JournalingRunner};
 use genba_experiment::{
-    Comparer, EXACT_INSTRUCTIONS, ExactRunner, FinishedRun, HostRunner, Observer, Plan, Progress,
-    ReportContext, now,
+    Comparer, ExactRunner, FinishedRun, HostRunner, Observer, Plan, Progress, ReportContext, now,
 };
 use genba_investigate::Progress as _;
-use genba_model::{CaseKind, HostFingerprint, Workload};
+use genba_model::{CaseKind, EXACT_INSTRUCTIONS, HostFingerprint, Workload};
 use genba_report::Screen;
 use genba_run::Cancel;
 use serde::Serialize;

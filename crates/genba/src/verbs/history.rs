@@ -26,6 +26,7 @@ use selected_series::SelectArgs;
   genba history record -- ./prog input                   measure, and keep the result with its commit
   genba history record --anchor './old/prog input' -- ./prog input
                                                          beside a fixed old build: tells host from code
+  genba history list                                     which series there are
   genba history show                                     every series: plots or a table, change points
   genba history show --benchmark parse --metric wall --branch main --page history.html
   genba history compare v1.0 main                        two commits or branches, in each series
@@ -43,6 +44,13 @@ pub struct Args {
 enum Action {
     /// Measure a command or a suite, and keep the result with commit, branch, host and environment.
     Record(Box<RecordArgs>),
+    /// List the series of the store, without analysing them.
+    List {
+        #[command(flatten)]
+        select: SelectArgs,
+        #[command(flatten)]
+        json: JsonArgs,
+    },
     /// Show series with their change points.
     Show(ShowArgs),
     /// Compare two commits or branches in each series.
@@ -66,6 +74,10 @@ struct RecordArgs {
     /// Measure this command in the same blocks: a fixed old build, which changes only with the host.
     #[arg(long, value_name = "COMMAND")]
     anchor: Option<String>,
+
+    /// Do not count the instructions in a run of their own: a series without the machine's noise.
+    #[arg(long)]
+    no_count: bool,
 
     #[command(flatten)]
     compare: CompareArgs,
@@ -94,6 +106,7 @@ const ANCHOR: &str = "anchor";
 pub fn run(args: Args, output: &Output) -> VerbResult {
     match args.action {
         Action::Record(args) => record(*args, output),
+        Action::List { select, json } => list(&select, &json, output),
         Action::Show(args) => show(&args, None, output),
         Action::Compare {
             before,
@@ -120,6 +133,7 @@ fn record(mut args: RecordArgs, output: &Output) -> VerbResult {
             ..Anchor::default()
         });
     }
+    compare.count_instructions = !args.no_count;
     // The history keeps what a case would.
     compare.no_case = true;
     // Fails before anything is measured.
@@ -158,8 +172,18 @@ fn named(name: String) -> NamedRevision {
     NamedRevision { name, commit }
 }
 
+fn list(select: &SelectArgs, json: &JsonArgs, output: &Output) -> VerbResult {
+    let list = selected_series::list(select)?;
+    if json.wanted() {
+        output.json(json, "series-list", &list)?;
+    } else {
+        output.result(&terminal::series_list(&list, output.screen()))?;
+    }
+    Ok(Exit::Done)
+}
+
 fn show(args: &ShowArgs, revisions: Option<[NamedRevision; 2]>, output: &Output) -> VerbResult {
-    let report = selected_series::report(&args.select, revisions.as_ref())?;
+    let report = selected_series::report(&args.select, revisions.as_ref(), output)?;
     if let Some(path) = &args.page {
         write(path, &page::history_html(&report))?;
         output.note(&format!("page: {}", path.display()));

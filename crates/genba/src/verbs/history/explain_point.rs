@@ -52,7 +52,7 @@ pub struct ExplainArgs {
 
 /// Runs `genba history explain`.
 pub fn run(args: &ExplainArgs, output: &Output) -> VerbResult {
-    let report = selected_series::report(&args.select, None)?;
+    let report = selected_series::report(&args.select, None, output)?;
     let Some(change) = named_change(&report.points, &args.point) else {
         return Err(Failure::usage(format!(
             "no change point at {:?} in the {} selected series; list them with: genba history show",
@@ -103,7 +103,7 @@ fn recorded_build(args: &ExplainArgs, change: &HistoryChange) -> Result<Build, F
     let filter = PointFilter {
         branch: args.select.branch.clone(),
     };
-    let is_same = |one: &&genba_history::Series| {
+    let is_same = |one: &&genba_model::SeriesSummary| {
         (&one.benchmark, &one.variant) == (&change.benchmark, &change.variant)
     };
     for one in series.iter().filter(is_same) {

@@ -4,10 +4,13 @@ use clap::Args as ClapArgs;
 use genba_history::{
     History, NamedRevision, PointFilter, SeriesFilter, analyse, compare_revisions,
 };
-use genba_model::HistoryReport;
+use genba_investigate::Progress as _;
+use genba_model::{HistoryReport, SeriesList};
 
 use crate::compare::StoreArg;
 use crate::exit_code::Failure;
+use crate::output::Output;
+use crate::progress_line::ProgressLine;
 
 /// Which series of which store.
 #[derive(Debug, ClapArgs)]
@@ -61,21 +64,45 @@ pub struct SelectArgs {
     pub project: String,
 }
 
+impl SelectArgs {
+    fn filter(&self, default_metric: &str) -> SeriesFilter {
+        SeriesFilter {
+            project: self.project.clone(),
+            benchmark: self.benchmark.clone(),
+            variant: self.variant.clone(),
+            metric: (self.metric.clone()).unwrap_or_else(|| default_metric.to_owned()),
+            host: self.host.clone(),
+            branch: self.branch.clone(),
+        }
+    }
+}
+
+/// Lists the series that are selected; of all metrics unless one is named.
+pub fn list(args: &SelectArgs) -> Result<SeriesList, Failure> {
+    let location = &args.store.location()?;
+    let series = History::open_existing(location)?.series(&args.filter(""))?;
+    if series.is_empty() {
+        return Err(Failure::usage(format!(
+            "no series in {} is selected; list all of them with: genba history list",
+            location.display()
+        )));
+    }
+    Ok(SeriesList {
+        genba: env!("CARGO_PKG_VERSION").to_owned(),
+        store: location.display(),
+        series,
+    })
+}
+
 /// Reads and analyses the series that are selected.
 pub fn report(
     args: &SelectArgs,
     revisions: Option<&[NamedRevision; 2]>,
+    output: &Output,
 ) -> Result<HistoryReport, Failure> {
     let location = &args.store.location()?;
     let mut history = History::open_existing(location)?;
-    let mut filter = SeriesFilter {
-        project: args.project.clone(),
-        benchmark: args.benchmark.clone(),
-        variant: args.variant.clone(),
-        metric: args.metric.clone().unwrap_or_else(|| "wall".to_owned()),
-        host: args.host.clone(),
-        branch: args.branch.clone(),
-    };
+    let mut filter = args.filter("wall");
     let mut selected = history.series(&filter)?;
     if selected.is_empty() && args.metric.is_none() {
         filter.metric = String::new();
@@ -83,7 +110,7 @@ pub fn report(
     }
     if selected.is_empty() {
         return Err(Failure::usage(format!(
-            "no series in {} is selected; list them with: genba history show",
+            "no series in {} is selected; list them with: genba history list",
             location.display()
         )));
     }
@@ -99,7 +126,12 @@ pub fn report(
         hosts: Vec::new(),
         notes: Vec::new(),
     };
-    for one in &selected {
+    let mut line = ProgressLine::new(output);
+    for (done, one) in selected.iter().enumerate() {
+        line.update(
+            &format!("analysing series {} of {}", done + 1, selected.len()),
+            None,
+        );
         let analysed = analyse(one, &history.points(one.id, &points)?, &args.branch);
         let index = report.series.len() as u32;
         if let Some([before, after]) = revisions {
@@ -129,7 +161,7 @@ pub fn report(
         && let Some([before, after]) = revisions
     {
         return Err(Failure::usage(format!(
-            "no series has measurements of both {:?} and {:?}; genba history show lists what there is",
+            "no series has measurements of both {:?} and {:?}; genba history list shows what there is",
             before.name, after.name
         )));
     }
