@@ -37,6 +37,10 @@ pub struct PiecewiseCall {
     /// The argument that points to the pieces, or that is the letter, by number.
     #[serde(default)]
     pub pointer: usize,
+    /// Share of the calls that continue one whose first argument went on by the piece as well: of a
+    /// copy, those that one call could do.
+    #[serde(default)]
+    pub first_goes_on: f64,
 }
 
 /// Arguments that may be a pointer and its length, by number.
@@ -148,6 +152,7 @@ impl LastCall {
 struct Totals {
     bytes: u64,
     calls: u64,
+    first_goes_on: u64,
 }
 
 /// Finds calls with consecutive pieces, those with most calls first; of each the pair of arguments
@@ -224,6 +229,8 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
                         let one = totals.entry(key).or_default();
                         one.bytes += piece;
                         one.calls += 1;
+                        let first = before.arguments[0].wrapping_add(piece);
+                        one.first_goes_on += u64::from(first == arguments[0]);
                     }
                 }
             }
@@ -248,6 +255,7 @@ pub(crate) fn piecewise_calls(bursts: &[Burst]) -> Vec<PiecewiseCall> {
             // Of a run all pieces but the first continue one.
             calls_per_run: 1.0 / (1.0 - share).max(1.0 / seen.executions.max(1) as f64),
             appended: number.1,
+            first_goes_on: total.first_goes_on as f64 / total.calls.max(1) as f64,
             pointer: (PAIRS.get(number.0)).map_or_else(|| number.0 - PAIRS.len(), |pair| pair.0),
         };
         match known {
@@ -338,6 +346,26 @@ mod tests {
             ]
         };
         piecewise_calls(&[burst((0..100).flat_map(one).collect())])
+    }
+
+    /// Copies of consecutive pieces to where `to` says.
+    fn copies(to: impl Fn(u64) -> u64) -> Vec<PiecewiseCall> {
+        let one = |number: u64| {
+            [
+                call(0x10, at(0x100), [to(number), 0x1000 + 2 * number, 2, 0, 0, 0]),
+                load(0x104, 0x1000 + 2 * number, 2, 0x6161),
+            ]
+        };
+        piecewise_calls(&[burst((0..100).flat_map(one).collect())])
+    }
+
+    #[test]
+    fn copies_behind_one_another_are_told_from_those_to_one_place() {
+        let of_run = copies(|number| 0x9000 + 2 * number);
+        assert!((of_run[0].first_goes_on - 1.0).abs() < 1e-12);
+        let to_one_place = copies(|_| 0x9000);
+        assert_eq!((to_one_place.len(), to_one_place[0].pointer), (1, 1));
+        assert!(to_one_place[0].first_goes_on < 1e-12);
     }
 
     #[test]

@@ -162,11 +162,13 @@ fn share_of_loop(input: &AnalysisInput, call: &Call<'_>) -> f64 {
 }
 
 /// Whether a call of the library's copying and filling functions puts behind one another what comes from
-/// several places: no run that one call could copy.
+/// several places, or puts elsewhere what comes from behind one another (random bytes, a few for each
+/// caller): no run that one call could copy.
 fn is_copied_elsewhere(one: &PiecewiseCall, call: &Call<'_>) -> bool {
     let name = &call.target.function;
     let source_goes_on = !one.appended && one.pointer == SOURCE_OF_COPY;
-    is_clearing_function(name) || is_copy_function(name) && !source_goes_on
+    let is_run = source_goes_on && one.first_goes_on >= MOST_OF_IT;
+    is_clearing_function(name) || is_copy_function(name) && !is_run
 }
 
 /// Loops that append bytes through memory: one candidate for all of a function, whose fix is one.

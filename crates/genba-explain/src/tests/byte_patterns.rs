@@ -276,6 +276,7 @@ fn putting_beside(bytes: f64, continued: f64, others: u64) -> Vec<Candidate> {
             calls_per_run: 1.0 / (1.0 - continued).max(0.001),
             appended: false,
             pointer: 1,
+            first_goes_on: 0.0,
         }],
         ..Observations::default()
     });
