@@ -42,6 +42,14 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration, default_value = "10s")]
     side_budget: Duration,
 
+    /// How the metric was defined when it was recorded, for the bisection.
+    #[arg(long, value_name = "NAME[:UNIT][:more|less]=REGEX")]
+    metric_regex: Vec<String>,
+
+    /// The same for a metric in JSON.
+    #[arg(long, value_name = "NAME[:UNIT][:more|less]=/POINTER")]
+    metric_json: Vec<String>,
+
     #[command(flatten)]
     select: SelectArgs,
 
@@ -161,6 +169,12 @@ impl Job<'_> {
         let mut words = words(&["bisect", "git", "--good", good, "--bad", bad]);
         words.extend(["--build".into(), self.build.clone()]);
         words.extend(["--metric".into(), self.change.metric.clone()]);
+        for one in &self.args.metric_regex {
+            words.extend(["--metric-regex".into(), one.clone()]);
+        }
+        for one in &self.args.metric_json {
+            words.extend(["--metric-json".into(), one.clone()]);
+        }
         let budget = format!("{}s", self.args.budget.as_secs());
         words.extend(["--budget".into(), budget]);
         words.extend(["--repository".into(), text(repository)]);
