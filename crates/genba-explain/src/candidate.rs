@@ -16,7 +16,8 @@ pub struct Candidate {
     pub site: Vec<usize>,
     /// Instructions whose time would change; those of the site where empty.
     pub affected: Vec<usize>,
-    /// Other functions with the same line, and what would change there.
+    /// Other functions that the same fix changes (the same line, other callers), and what would change
+    /// there.
     pub copies: Vec<(usize, Vec<usize>)>,
     /// Share of all time that would change, where it is not that of `affected` in `function`.
     pub share: Option<f64>,

@@ -352,7 +352,11 @@ mod tests {
     fn copies(to: impl Fn(u64) -> u64) -> Vec<PiecewiseCall> {
         let one = |number: u64| {
             [
-                call(0x10, at(0x100), [to(number), 0x1000 + 2 * number, 2, 0, 0, 0]),
+                call(
+                    0x10,
+                    at(0x100),
+                    [to(number), 0x1000 + 2 * number, 2, 0, 0, 0],
+                ),
                 load(0x104, 0x1000 + 2 * number, 2, 0x6161),
             ]
         };

@@ -121,6 +121,15 @@ fn tiny_callee_called_through_the_plt_is_reported_at_the_call() {
         (found[0].function, found[0].site.clone()),
         (Some(1), vec![3])
     );
+    // Hidden once, for all who call it.
+    let mut beside = tiny("/src/main.c", 3.0).functions.swap_remove(1);
+    beside.function = "beside".to_owned();
+    beside.call_sites[0].plt = true;
+    input.functions.push(beside);
+    let found = tiny_callee_not_inlined::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].executions, Some(2 * ITERATIONS));
+    assert_eq!(found[0].copies.len(), 1);
     // The C library is not the user's to inline.
     input.functions[0].own = false;
     assert!(tiny_callee_not_inlined::detect(&input).is_empty());

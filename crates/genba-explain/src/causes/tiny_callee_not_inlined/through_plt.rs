@@ -5,7 +5,7 @@
 //!
 //! **Source.** U. Drepper, "How To Write Shared Libraries", 2011, section 2.2.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
 
@@ -13,10 +13,12 @@ use super::is_tiny;
 use crate::candidate::Candidate;
 use crate::constants::counts::MIN_CALLS_IN_HOT_CODE;
 use crate::constants::processor::DEFAULT_PLT_CALL_CYCLES;
+use crate::constants::time_shares::MIN_SHARE_OF_CALLEE;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, inlined};
 
-/// Hot calls through the PLT of small functions of the user's own.
+/// Hot calls through the PLT of small functions of the user's own: a candidate for each callee, whose
+/// symbol is hidden once for all callers; callees of little time are one for the module.
 pub(super) fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<(usize, bool), Vec<Call<'_>>> = BTreeMap::new();
     for call in all_calls(input) {
@@ -26,13 +28,23 @@ pub(super) fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         let (from, to) = (&input.functions[call.caller], &input.functions[callee]);
         if from.own && to.own && is_tiny(call.target, to) {
             let same = from.module == to.module;
-            groups.entry((call.caller, same)).or_default().push(call);
+            groups.entry((callee, same)).or_default().push(call);
         }
     }
-    let found = groups.iter();
+    let mut found = Vec::new();
+    let mut small: BTreeMap<(&str, bool), Vec<Call<'_>>> = BTreeMap::new();
+    for ((callee, same), calls) in groups {
+        match candidate(input, &calls, same) {
+            Some(one) if one.share_of_time(input) >= MIN_SHARE_OF_CALLEE => found.push(one),
+            _ => {
+                let module = input.functions[callee].module.as_str();
+                small.entry((module, same)).or_default().extend(calls);
+            }
+        }
+    }
+    let together = small.iter();
+    found.extend(together.filter_map(|((_, same), calls)| candidate(input, calls, *same)));
     found
-        .filter_map(|((_, same), calls)| candidate(input, calls, *same))
-        .collect()
 }
 
 fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Option<Candidate> {
@@ -61,7 +73,14 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
         vec![hottest.site.at],
         fix,
     );
-    one.affected = found.around.iter().map(|one| one.1).collect();
+    let mut around: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for &(caller, at) in &found.around {
+        around.entry(caller).or_default().push(at);
+    }
+    one.affected = around.remove(&hottest.caller).unwrap_or_default();
+    one.copies = around.into_iter().collect();
+    let several = !one.copies.is_empty();
+    let callees: BTreeSet<Option<usize>> = calls.iter().map(|call| call.callee).collect();
     one.share = Some(found.share);
     one.residual_fraction = found.residual_fraction;
     one.executions = Some(found.calls);
@@ -71,10 +90,10 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
     Some(
         one.fact(CallFact::SmallCallee {
             function: name.clone(),
-            others: 0,
+            others: callees.len() - 1,
             calls: found.calls,
             instructions: hottest.target.instructions_per_call,
-            caller: None,
+            caller: several.then(|| caller.function.clone()),
             plt: true,
         })
         .fact(match same_module {

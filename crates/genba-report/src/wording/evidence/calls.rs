@@ -14,9 +14,10 @@ pub(super) fn sentence(fact: &CallFact) -> String {
             caller,
             plt,
         } => {
-            let others = match others {
-                0 => String::new(),
-                more => format!(" (and {more} more of the same file)"),
+            let others = match (others, plt) {
+                (0, _) => String::new(),
+                (more, false) => format!(" (and {more} more of the same file)"),
+                (more, true) => format!(" (and {more} more of its module)"),
             };
             let through = if *plt { " through the PLT" } else { "" };
             let caller = caller
