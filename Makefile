@@ -9,10 +9,10 @@ FIXES_FLAGS ?=
 CASES ?= --all
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist deb demo test differential torture lint corpus fixes cases bench bench-observe bench-stats bench-history fuzz fuzz-engine clean
+.PHONY: help build dist deb demo test differential torture lint corpus fixes cases bench bench-observe bench-stats bench-history bench-repository fuzz fuzz-engine clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 build: ## genba itself, optimised: target/release/genba
 	scripts/install-deps build
@@ -86,6 +86,11 @@ bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop
 bench-history: ## false alarms and power of change points, beside Apache Otava's (an hour; needs PyPI)
 	scripts/install-deps build
 	bench/bench-history $(BENCH_FLAGS)
+
+bench-repository: ## 200 commits with planted changes: are they found, and none invented? (10 min)
+	scripts/install-deps build test
+	cargo build --release --locked --package genba
+	bench/bench-repository
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	scripts/install-deps build
