@@ -24,6 +24,7 @@ mod sampled_detail;
 mod sampled_profile;
 mod single_function;
 pub mod skid_correction;
+mod stack_ends;
 mod stacks;
 
 pub use annotate::AnnotateOptions;

@@ -12,6 +12,7 @@ use genba_model::{
 use crate::constants::{CONCENTRATION_SHARE, MAX_STACKS};
 use crate::lines::number_needed;
 use crate::resolved_profile::share_of;
+use crate::stack_ends::{OTHER_CALLEES, other_stacks, stack_ends};
 
 /// Returns the profile of samples by their names. Functions are those of the machine, as of a recording: inlined ones
 /// are in lines and stacks. Where the number of samples is unknown (0), shares have no intervals.
@@ -304,21 +305,18 @@ impl<'a> Shares<'a> {
     /// Stacks by name, heaviest first.
     fn collapsed(&self) -> Vec<StackRow> {
         let detail = self.detail;
-        let mut leaves: Vec<(u32, u64)> = (0u32..)
-            .zip(&self.by_stack)
-            .filter(|(_, sum)| sum.0 > 0)
-            .map(|(stack, sum)| (stack, sum.0))
-            .collect();
-        leaves.sort_by_key(|&(stack, weight)| (Reverse(weight), stack));
-        let rest: u64 = leaves.iter().skip(MAX_STACKS).map(|leaf| leaf.1).sum();
-        leaves.truncate(MAX_STACKS);
+        let parents: Vec<_> = detail.stacks.iter().map(|one| one.parent).collect();
+        let own: Vec<u64> = self.by_stack.iter().map(|sum| sum.0).collect();
+        let (ends, rest) = stack_ends(&parents, &own, MAX_STACKS);
         let mut merged: HashMap<Vec<&str>, u64> = HashMap::new();
-        for (stack, weight) in leaves {
-            let mut names: Vec<&str> = (detail.frames_of(stack))
-                .map(|frame| detail.function(frame).name.as_str())
+        for end in ends {
+            let others = end.others.then_some(OTHER_CALLEES);
+            let frames = detail.frames_of(end.node);
+            let mut names: Vec<&str> = (others.into_iter())
+                .chain(frames.map(|frame| detail.function(frame).name.as_str()))
                 .collect();
             names.reverse();
-            *merged.entry(names).or_default() += weight;
+            *merged.entry(names).or_default() += end.weight;
         }
         let mut rows: Vec<StackRow> = (merged.into_iter())
             .map(|(names, weight)| StackRow {
@@ -327,12 +325,7 @@ impl<'a> Shares<'a> {
             })
             .collect();
         rows.sort_by(|a, b| (b.weight.cmp(&a.weight)).then_with(|| a.frames.cmp(&b.frames)));
-        if rest > 0 {
-            rows.push(StackRow {
-                frames: vec!["[other stacks]".to_owned()],
-                weight: rest,
-            });
-        }
+        rows.extend(other_stacks(rest));
         rows
     }
 }

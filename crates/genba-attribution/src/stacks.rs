@@ -7,6 +7,7 @@ use genba_profile::reader::StackId;
 
 use crate::constants::{MAX_STACK_DEPTH, MAX_STACKS};
 use crate::resolved_profile::{FunctionId, ResolvedProfile};
+use crate::stack_ends::{OTHER_CALLEES, other_stacks, stack_ends, subtree_weights};
 
 /// Totals over the call tree.
 #[derive(Debug, Default)]
@@ -27,7 +28,8 @@ impl CallTree {
     /// Traverses the tree of stacks once; a recursive function counts a sample once.
     pub(crate) fn of(resolved: &ResolvedProfile) -> Self {
         let frames = &resolved.tables.frames;
-        let weights = subtree_weights(resolved);
+        let (parents, own) = tree_of(resolved);
+        let weights = subtree_weights(&parents, &own);
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); frames.len()];
         let mut steps = Vec::new();
         for (id, frame) in (0u32..).zip(frames) {
@@ -82,37 +84,28 @@ impl CallTree {
     }
 }
 
-/// Weight of every node of the tree with all under it: parents stand before their children.
-fn subtree_weights(resolved: &ResolvedProfile) -> Vec<u64> {
-    let mut weights: Vec<u64> = resolved
-        .hits
-        .stacks
-        .iter()
-        .map(|hits| hits.weight)
-        .collect();
-    for index in (0..weights.len()).rev() {
-        if let Some(parent) = resolved.tables.frames[index].parent {
-            weights[parent.0 as usize] += weights[index];
-        }
-    }
-    weights
+/// The caller of each node of the tree of stacks, and the weight of the samples that end there.
+fn tree_of(resolved: &ResolvedProfile) -> (Vec<Option<u32>>, Vec<u64>) {
+    let parents = resolved.tables.frames.iter();
+    let own = resolved.hits.stacks.iter().map(|hits| hits.weight);
+    (
+        parents.map(|frame| frame.parent.map(|id| id.0)).collect(),
+        own.collect(),
+    )
 }
 
 /// Stacks by name, inlined frames among them, heaviest first.
 pub(crate) fn collapsed(resolved: &ResolvedProfile) -> Vec<StackRow> {
-    let mut leaves: Vec<(u32, u64)> = (0u32..)
-        .zip(&resolved.hits.stacks)
-        .filter(|(_, hits)| hits.weight > 0)
-        .map(|(id, hits)| (id, hits.weight))
-        .collect();
-    leaves.sort_by_key(|&(id, weight)| (std::cmp::Reverse(weight), id));
-    let rest: u64 = leaves.iter().skip(MAX_STACKS).map(|leaf| leaf.1).sum();
-    leaves.truncate(MAX_STACKS);
+    let (parents, own) = tree_of(resolved);
+    let (ends, rest) = stack_ends(&parents, &own, MAX_STACKS);
     let mut names: HashMap<u32, Vec<String>> = HashMap::new();
     let mut merged: HashMap<Vec<String>, u64> = HashMap::new();
-    for (leaf, weight) in leaves {
+    for end in ends {
         let mut stack = Vec::new();
-        let mut next = Some(StackId(leaf));
+        if end.others {
+            stack.push(OTHER_CALLEES.to_owned());
+        }
+        let mut next = Some(StackId(end.node));
         let mut depth = 0;
         while let Some(id) = next {
             let frame = resolved.tables.frame(id);
@@ -130,7 +123,7 @@ pub(crate) fn collapsed(resolved: &ResolvedProfile) -> Vec<StackRow> {
             next = frame.parent;
         }
         stack.reverse();
-        *merged.entry(stack).or_default() += weight;
+        *merged.entry(stack).or_default() += end.weight;
     }
     let mut rows: Vec<StackRow> = merged
         .into_iter()
@@ -141,12 +134,7 @@ pub(crate) fn collapsed(resolved: &ResolvedProfile) -> Vec<StackRow> {
             .cmp(&a.weight)
             .then_with(|| a.frames.cmp(&b.frames))
     });
-    if rest > 0 {
-        rows.push(StackRow {
-            frames: vec!["[other stacks]".to_owned()],
-            weight: rest,
-        });
-    }
+    rows.extend(other_stacks(rest));
     rows
 }
 
@@ -159,10 +147,10 @@ fn frame_names(resolved: &ResolvedProfile, id: StackId) -> Vec<String> {
     let outer = if function.known {
         function.name.clone()
     } else {
-        format!(
-            "[unknown in {}]",
-            resolved.code.module_name(function.module)
-        )
+        match resolved.code.module_name(function.module) {
+            module if module.starts_with('[') => "[unknown]".to_owned(),
+            module => format!("[unknown in {module}]"),
+        }
     };
     let mut names: Vec<String> = resolved
         .code
