@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use genba_model::{Event, Precision};
-use memmap2::Mmap;
+use memmap2::{Mmap, UncheckedAdvice};
 
 use super::sample_tables::{Sample, Samples, Tables};
 use super::scan::{self, ReadOptions};
@@ -84,6 +84,19 @@ pub struct RecordingInfo {
 enum Bytes {
     Mapped(Mmap),
     Owned(Vec<u8>),
+}
+
+impl Bytes {
+    /// Lets the system take the memory of the first bytes back; they can still be read, from the file.
+    fn release(&self, bytes: usize) {
+        if let Self::Mapped(map) = self {
+            // SAFETY: the mapping is of a file and never written to: its pages are read again as they were.
+            let released =
+                unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, 0, bytes) };
+            // Without it the pages remain in memory, which is not an error.
+            let _ = released;
+        }
+    }
 }
 
 impl std::ops::Deref for Bytes {
@@ -220,6 +233,7 @@ impl Recording {
             structure: &self.structure,
             name: &self.name,
             artifacts: &self.artifacts,
+            passed: &|bytes| self.bytes.release(self.structure.data.start + bytes),
         };
         scan::scan(&source, options.stacks, sink)
     }

@@ -129,7 +129,12 @@ pub struct Source<'a> {
     pub name: &'a str,
     /// The artifacts saved with the recording.
     pub artifacts: &'a JitArtifacts,
+    /// Told how many bytes of the records are not read again, every [`PASSED_STEP_BYTES`].
+    pub passed: &'a dyn Fn(usize),
 }
+
+/// Bytes of records after which [`Source::passed`] is called again: few calls, little memory. Chosen.
+const PASSED_STEP_BYTES: usize = 16 << 20;
 
 /// See [`super::Recording::scan`].
 pub fn scan(
@@ -143,7 +148,12 @@ pub fn scan(
     let mut scan = Scan::new(structure, source.artifacts, source.event, stacks);
     let events = EventLookup::new(&structure.events);
     let mut records = TimeOrderedRecords::new(source.records, &events);
+    let mut told = 0;
     while let Some((event, layout, raw)) = records.next() {
+        if records.passed.saturating_sub(told) >= PASSED_STEP_BYTES {
+            told = records.passed;
+            (source.passed)(told);
+        }
         let understood = match raw.kind {
             kind::SAMPLE if event != source.event => Some(()),
             kind::SAMPLE => layout.sample(raw.body).map(|record| {

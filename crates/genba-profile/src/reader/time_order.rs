@@ -19,6 +19,8 @@ pub struct TimeOrderedRecords<'a> {
     newest: u64,
     newest_of_last_round: u64,
     ended: bool,
+    /// Bytes of the data that are not read again.
+    pub passed: usize,
     /// The data ends in the middle of a record.
     pub cut_short: bool,
     /// A compressed record was found.
@@ -37,6 +39,7 @@ impl<'a> TimeOrderedRecords<'a> {
             newest: 0,
             newest_of_last_round: 0,
             ended: false,
+            passed: 0,
             cut_short: false,
             compressed: false,
         }
@@ -60,6 +63,8 @@ impl<'a> TimeOrderedRecords<'a> {
 
     /// Reads to the end of a round and releases the records that no later one can precede.
     fn read_round(&mut self) {
+        let queued = self.queue.iter().map(|&(_, at)| at);
+        self.passed = queued.min().unwrap_or(self.at);
         while let Some((raw, size)) = self.data.get(self.at..).and_then(Raw::parse) {
             let at = self.at;
             // Progress is certain: `Raw::parse` refuses sizes below 8.
