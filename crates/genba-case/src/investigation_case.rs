@@ -72,6 +72,14 @@ impl Case {
         self.investigation_with(profile)
     }
 
+    /// The investigation without the stacks of its profile.
+    ///
+    /// # Errors
+    /// As [`Case::investigation`].
+    pub fn investigation_without_stacks(&self) -> Result<Investigation> {
+        self.investigation_with(self.get_document("profile")?)
+    }
+
     /// The investigation, assembled from its parts. Missing parts are empty: an interrupted case has
     /// runs, and without a `summary` document no metrics.
     ///

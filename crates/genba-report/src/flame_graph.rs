@@ -1,9 +1,13 @@
 //! Flame graphs (Gregg, "The Flame Graph", CACM 59(6), 2016): as an interactive SVG file by
 //! inferno, and as the collapsed-stack text that other tools read.
 
+use std::collections::HashSet;
+
 use genba_model::{Profile, StackRow};
+use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{self, Direction, Options};
 
+use crate::page::flame_graph::{COLOURS, class};
 use crate::safe_text;
 
 /// Why there is no flame graph.
@@ -83,11 +87,33 @@ pub fn svg(profile: &Profile, options: &FlameOptions) -> Result<String> {
     inferno.reverse_stack_order = options.reversed;
     inferno.image_width = options.width.map(|w| w.clamp(200, 20_000));
     inferno.min_width = options.min_percent.clamp(0.0, 50.0);
-    // Colours are reproducible.
-    inferno.hash = true;
+    // As on the page: the colours and the font, on its ground.
+    let mut colours = colours(profile);
+    inferno.palette_map = Some(&mut colours);
+    inferno.bgcolors = Some(BackgroundColor::Flat(Color::new(0xfb, 0xfa, 0xf7)));
+    inferno.font_type = "\"JetBrains Mono\",\"DejaVu Sans Mono\",monospace".to_owned();
     let mut out = Vec::new();
     flamegraph::from_lines(&mut inferno, lines.lines(), &mut out)?;
     String::from_utf8(out).map_err(|e| FlameError::Draw(std::io::Error::other(e)))
+}
+
+/// The colour of each frame.
+fn colours(profile: &Profile) -> PaletteMap {
+    let kernel = profile.functions.iter().filter(|one| one.kernel);
+    let kernel: HashSet<&str> = kernel.map(|one| one.function.as_str()).collect();
+    let mut map = PaletteMap::default();
+    for frame in profile.collapsed.iter().flat_map(|row| &row.frames) {
+        let name = frame_name(frame);
+        if map.get(&name).is_some() {
+            continue;
+        }
+        let class = class(frame, &kernel);
+        let found = COLOURS.iter().find(|(known, _)| *known == class);
+        if let Some((_, [r, g, b])) = found {
+            map.insert(name, Color::new(*r, *g, *b));
+        }
+    }
+    map
 }
 
 /// Renders one line per stack, `outer;inner weight`, the format of `stackcollapse`. Separators in
@@ -130,6 +156,25 @@ pub(crate) fn frame_name(frame: &str) -> String {
 mod tests {
     use super::*;
     use crate::test_fixtures;
+
+    #[test]
+    fn frames_have_the_colours_of_the_page() {
+        let mut profile = test_fixtures::investigation().profile.unwrap();
+        profile.collapsed = vec![StackRow {
+            frames: vec!["main".to_owned(), "[unknown]".to_owned()],
+            weight: 5,
+        }];
+        let svg = svg(&profile, &FlameOptions::default()).unwrap();
+        let colour = |class: &str| {
+            let (_, [r, g, b]) = COLOURS.iter().find(|one| one.0 == class).unwrap();
+            format!("rgb({r},{g},{b})")
+        };
+        assert!(svg.contains(&colour("hu")), "{svg}");
+        assert!(
+            svg.contains(&colour(class("main", &HashSet::new()))),
+            "{svg}"
+        );
+    }
 
     #[test]
     fn names_are_escaped() {

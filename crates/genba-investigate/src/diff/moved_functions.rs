@@ -35,9 +35,12 @@ pub(super) fn plain(name: &str) -> String {
     without_parameters(name).to_owned()
 }
 
+/// Callers by the function that they call.
+pub(super) type Callers<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
 /// Two sides, to find moved functions.
 pub(super) struct Moves<'a> {
-    pub before: &'a Side,
+    pub callers_before: &'a Callers<'a>,
     pub rows_before: &'a BTreeMap<Key, Row>,
     pub rows_after: &'a BTreeMap<Key, Row>,
     pub inlined_before: &'a Inlined,
@@ -104,13 +107,15 @@ impl Moves<'_> {
 
     /// Returns the caller whose time grew most.
     fn likely(&self, left: &Row) -> Option<Moved> {
-        let callers = self.callers(&left.name);
+        let callers = self.callers_before.get(left.name.as_str())?;
         let grown = |name: &str| -> Option<f64> {
             let find =
                 |rows: &BTreeMap<Key, Row>| rows.values().find(|row| row.name == name).cloned();
-            let (one, two) = (find(self.rows_before)?, find(self.rows_after)?);
-            let time = two.time?.value - one.time.map_or(0.0, |time| time.value);
-            let more = match (one.instructions, two.instructions) {
+            // A caller without time of its own before may have no row there.
+            let (one, two) = (find(self.rows_before), find(self.rows_after)?);
+            let before = one.as_ref().and_then(|row| row.time);
+            let time = two.time?.value - before.map_or(0.0, |time| time.value);
+            let more = match (one.and_then(|row| row.instructions), two.instructions) {
                 (Some(one), Some(two)) => two > one,
                 _ => true,
             };
@@ -121,36 +126,33 @@ impl Moves<'_> {
             .filter_map(|name| Some((name, grown(name)?)))
             .max_by(|one, two| one.1.total_cmp(&two.1))?;
         Some(Moved {
-            into: best.0.clone(),
+            into: (*best.0).to_owned(),
             how: MovedHow::Likely,
             seconds: None,
         })
     }
+}
 
-    fn callers(&self, name: &str) -> BTreeSet<String> {
-        let mut callers = BTreeSet::new();
-        if let Some(profile) = &self.before.profile {
-            for edge in &profile.edges {
-                let of = |index: u32| profile.functions.get(index as usize);
-                if let (Some(caller), Some(callee)) = (of(edge.caller), of(edge.callee))
-                    && callee.function == name
-                {
-                    callers.insert(caller.function.clone());
-                }
+/// Returns the callers of each function of a side by name, as stacks and counted calls show them.
+pub(super) fn callers(side: &Side) -> Callers<'_> {
+    let mut callers = Callers::new();
+    if let Some(profile) = side.call_graph() {
+        let name = |index: u32| Some(profile.functions.get(index as usize)?.function.as_str());
+        for edge in &profile.edges {
+            if let (Some(caller), Some(callee)) = (name(edge.caller), name(edge.callee)) {
+                callers.entry(callee).or_default().insert(caller);
             }
         }
-        if let Some(counts) = &self.before.counts {
-            for call in &counts.calls {
-                let of = |index: u32| counts.functions.get(index as usize);
-                if let (Some(caller), Some(callee)) = (of(call.caller), of(call.callee))
-                    && callee.function == name
-                {
-                    callers.insert(caller.function.clone());
-                }
-            }
-        }
-        callers
     }
+    if let Some(counts) = &side.counts {
+        let name = |index: u32| Some(counts.functions.get(index as usize)?.function.as_str());
+        for call in &counts.calls {
+            if let (Some(caller), Some(callee)) = (name(call.caller), name(call.callee)) {
+                callers.entry(callee).or_default().insert(caller);
+            }
+        }
+    }
+    callers
 }
 
 /// Returns whether a function with calls or time has (almost) none afterwards.

@@ -7,7 +7,7 @@ use genba_model::{DiffSide, Estimate, FunctionDiff, Moved, MovedHow, ProfileDiff
 use super::Side;
 use super::function_rows::{Key, Row, renamed, rows};
 use super::lines_and_instructions::{instructions, lines};
-use super::moved_functions::{Moves, inlined};
+use super::moved_functions::{Moves, callers, inlined};
 
 /// Maximum number of functions.
 const MAX_FUNCTIONS: usize = 400;
@@ -18,8 +18,9 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
     let (rows_before, rows_after) = (rows(before), rows(after));
     let inlined_before = inlined(before);
     let inlined_after = inlined(after);
+    let callers_before = callers(before);
     let moves = Moves {
-        before,
+        callers_before: &callers_before,
         rows_before: &rows_before,
         rows_after: &rows_after,
         inlined_before: &inlined_before,

@@ -7,7 +7,7 @@ use genba_code::SourceCache;
 use genba_count::Transfers;
 use genba_model::{
     Annotation, Counts, FunctionRow, Investigation, Metric, Profile, RawCounts, SampleUnit,
-    SampledDetail,
+    SampledDetail, StackTree,
 };
 use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory};
@@ -38,14 +38,40 @@ pub struct Side {
     pub seconds: Option<f64>,
     /// Number of sampled runs.
     pub runs: f64,
+    /// Its call stacks, where they are known.
+    pub stacks: StackTree,
     /// Notes on the measurement.
     pub notes: Vec<String>,
     /// Whether its programs have changed, so that the tables of the case are used.
     from_case_tables: bool,
+    /// The profile that its case stores, which knows callers also where the recording was read without stacks.
+    stored: Option<Profile>,
+}
+
+/// Most frames of a stack that are compared.
+const MAX_STACK_DEPTH: usize = 512;
+
+/// Returns the stacks of a profile, which has them no longer.
+fn take_stacks(profile: &mut Profile) -> StackTree {
+    StackTree::of_rows(&std::mem::take(&mut profile.collapsed), MAX_STACK_DEPTH)
 }
 
 /// Increase of the share of samples without function from which a program has changed.
 const MIN_INCREASE_OF_UNKNOWN_SHARE: f64 = 0.05;
+
+/// Returns the CPU time of a run of an investigation, seconds, and the number of sampled runs.
+fn run_of(all: &Investigation) -> (Option<f64>, f64) {
+    let mut cpu: Vec<f64> = (all.runs.runs.iter())
+        .map(|run| run.metric(Metric::Cpu))
+        .collect();
+    cpu.sort_by(f64::total_cmp);
+    let profile = all.profile.as_ref();
+    let runs = profile.and_then(|one| Some(one.counted.as_ref()?.runs));
+    (
+        cpu.get(cpu.len() / 2).copied(),
+        runs.unwrap_or(1.0).max(1.0),
+    )
+}
 
 /// Returns the share of samples whose function is unknown.
 fn unknown_share(profile: &Profile) -> f64 {
@@ -75,11 +101,12 @@ impl Side {
         seconds: Option<f64>,
         runs: f64,
     ) -> Self {
-        let profile = resolved.profile(&ProfileOptions {
+        let mut profile = resolved.profile(&ProfileOptions {
             raw: false,
             lines: false,
-            collapsed: false,
+            collapsed: resolved.tables.totals.stacks,
         });
+        let stacks = take_stacks(&mut profile);
         let mut sources = SourceCache::new();
         let annotations = resolved.annotate_hottest(
             MAX_ANNOTATED,
@@ -97,13 +124,17 @@ impl Side {
             name: name.to_owned(),
             command: profile.command.clone(),
             annotations,
-            counts: None,
             seconds,
             runs,
-            notes: Vec::new(),
-            from_case_tables: false,
+            stacks,
             profile: Some(profile),
+            ..Self::default()
         }
+    }
+
+    /// Returns the profile that has the call edges.
+    pub(super) fn call_graph(&self) -> Option<&Profile> {
+        self.stored.as_ref().or(self.profile.as_ref())
     }
 
     /// Returns the side of samples that another program took; `format` names their file's. Their weights are seconds if a
@@ -112,29 +143,26 @@ impl Side {
     pub fn of_samples(name: &str, detail: &SampledDetail, format: &str) -> Self {
         let mut profile = genba_attribution::sampled_profile(detail, format);
         let seconds = detail.total_weight() as f64 / 1e9;
+        let stacks = take_stacks(&mut profile);
         Self {
             name: name.to_owned(),
             command: profile.command.clone(),
             seconds: (detail.unit == SampleUnit::Nanoseconds).then_some(seconds),
             runs: 1.0,
             notes: std::mem::take(&mut profile.notes),
+            stacks,
             profile: Some(profile),
             ..Self::default()
         }
     }
 
-    /// Returns the side of an investigation. If its programs have changed since (rebuilt in the same
-    /// place between two investigations), the tables of the case are used, with a note.
+    /// Returns the side of an investigation, whose recording may be read without stacks. If its programs have changed since
+    /// (rebuilt in the same place between two investigations), the tables of the case are used, with a note.
     #[must_use]
-    pub fn of_investigation(name: &str, resolved: &ResolvedProfile, all: &Investigation) -> Self {
-        let mut cpu: Vec<f64> = (all.runs.runs.iter())
-            .map(|run| run.metric(Metric::Cpu))
-            .collect();
-        cpu.sort_by(f64::total_cmp);
+    pub fn of_investigation(name: &str, resolved: &ResolvedProfile, all: Investigation) -> Self {
+        let (seconds, runs) = run_of(&all);
         let kept = all.profile.as_ref();
-        let runs = kept.and_then(|one| Some(one.counted.as_ref()?.runs));
-        let seconds = cpu.get(cpu.len() / 2).copied();
-        let mut side = Self::of_scene(name, resolved, seconds, runs.unwrap_or(1.0));
+        let mut side = Self::of_scene(name, resolved, seconds, runs);
         if let (Some(kept), Some(now)) = (kept, &side.profile)
             && unknown_share(now) > unknown_share(kept) + MIN_INCREASE_OF_UNKNOWN_SHARE
         {
@@ -147,7 +175,29 @@ impl Side {
             side.annotations.clone_from(&all.annotations);
             side.from_case_tables = true;
         }
+        side.stored = all.profile;
         side
+    }
+
+    /// Returns the side of an investigation without its recording, as of a case from another machine.
+    #[must_use]
+    pub fn of_tables(name: &str, all: Investigation) -> Self {
+        let (seconds, runs) = run_of(&all);
+        Self {
+            name: name.to_owned(),
+            command: all.workload.command,
+            seconds,
+            runs,
+            notes: vec![format!(
+                "{name}: its recording is not here; the tables stored in the case are shown: no counts, instructions of {} \
+                 functions",
+                all.annotations.len()
+            )],
+            annotations: all.annotations,
+            profile: all.profile,
+            from_case_tables: true,
+            ..Self::default()
+        }
     }
 
     /// Adds exact counts, if the programs have not changed since.

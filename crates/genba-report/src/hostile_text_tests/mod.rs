@@ -242,7 +242,7 @@ fn documents() -> Vec<Document> {
             &fixture::try_variants::difference(),
             move |all: &genba_model::ProfileDiff| {
                 let text = terminal::profile_diff(all, 20, screen);
-                let html = page::profile_diff_html(all);
+                let html = page::profile_diff_html(all, None);
                 vec![
                     ("difference", Medium::Terminal, text),
                     ("difference's page", Medium::Page, html),

@@ -1,8 +1,6 @@
 // Zoom, search and tooltips of the flame graph. Without this script it is a static graph.
 "use strict";
-(() => {
-  const root = document.querySelector(".flame");
-  if (!root) return;
+for (const root of document.querySelectorAll(".flame")) {
   const frames = [...root.querySelectorAll("svg.f")].map((el) => ({
     el,
     x: parseFloat(el.getAttribute("x")),
@@ -85,4 +83,4 @@
   reset.disabled = true;
   // Frames that are wide enough to be read can be reached with the keyboard.
   for (const f of frames) if (f.w >= 2) f.el.setAttribute("tabindex", "0");
-})();
+}

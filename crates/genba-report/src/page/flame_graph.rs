@@ -20,11 +20,23 @@ pub const MIN_FRAME_SHARE: f64 = 0.0008;
 /// Height of a level, pixels.
 const LEVEL_HEIGHT: usize = 22;
 
-struct Node<'a> {
-    name: &'a str,
-    level: usize,
-    parent: usize,
-    weight: u64,
+/// A frame under its caller; node 0 is the root, a caller stands before its callees.
+pub(super) struct Node<'a> {
+    pub name: &'a str,
+    pub level: usize,
+    pub parent: usize,
+    pub weight: u64,
+}
+
+/// A graph and how its frames look, by their index.
+pub(super) struct Graph<'a> {
+    pub nodes: &'a [Node<'a>],
+    /// Sentence above the graph.
+    pub lead: &'a str,
+    /// CSS class.
+    pub class: &'a dyn Fn(usize) -> &'static str,
+    /// What the title says behind name and share.
+    pub amount: &'a dyn Fn(usize) -> String,
 }
 
 /// Merges stacks into a tree; node 0 is the root.
@@ -59,17 +71,34 @@ fn tree(stacks: &[StackRow]) -> Vec<Node<'_>> {
 pub(super) fn graph(out: &mut String, profile: &Profile) {
     let kernel = profile.functions.iter().filter(|f| f.kernel);
     let kernel = kernel.map(|f| f.function.as_str()).collect();
-    draw(out, &profile.collapsed, &kernel, profile.event.hardware);
+    draw_stacks(out, &profile.collapsed, &kernel, profile.event.hardware);
 }
 
 /// Adds the flame graph of functions of Python or Ruby with the C functions that they called.
 pub(super) fn of_script(out: &mut String, script: &ScriptProfile) {
-    draw(out, &script.collapsed, &HashSet::new(), false);
+    draw_stacks(out, &script.collapsed, &HashSet::new(), false);
 }
 
 /// `events`: weights are events, else nanoseconds.
-fn draw(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: bool) {
+fn draw_stacks(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: bool) {
     let nodes = tree(stacks);
+    draw(
+        out,
+        &Graph {
+            nodes: &nodes,
+            lead: "Width is time; callees are above their caller.",
+            class: &|index| class(nodes[index].name, kernel),
+            amount: &|index| match events {
+                true => format!("{} events", format::count(nodes[index].weight as f64)),
+                false => format::seconds(nodes[index].weight as f64 / 1e9),
+            },
+        },
+    );
+}
+
+/// Adds a graph; nothing where it has no frames.
+pub(super) fn draw(out: &mut String, graph: &Graph<'_>) {
+    let nodes = graph.nodes;
     let whole = nodes[0].weight;
     if whole == 0 || nodes.len() < 2 {
         return;
@@ -109,36 +138,44 @@ fn draw(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: b
     let height = levels * LEVEL_HEIGHT;
     let _ = write!(
         out,
-        "<div class=\"flame\"><div class=\"tools\"><output>Width is time; callees are above \
-         their caller.</output><input type=\"search\" placeholder=\"search\" \
+        "<div class=\"flame\"><div class=\"tools\"><output>{}</output><input type=\"search\" placeholder=\"search\" \
          aria-label=\"search the flame graph\" hidden><button type=\"button\" hidden>reset zoom</button></div>\n\
-         <svg class=\"graph\" height=\"{height}\" role=\"group\" aria-label=\"flame graph; its figures are in the table above\">\n"
+         <svg class=\"graph\" height=\"{height}\" role=\"group\" aria-label=\"flame graph; its figures are in the table above\">\n",
+        graph.lead
     );
     for (index, x) in placed {
         let node = &nodes[index];
         let width = node.weight as f64 / whole as f64 * 100.0;
         let y = height - (node.level + 1) * LEVEL_HEIGHT;
-        let weight = if events {
-            format!("{} events", format::count(node.weight as f64))
-        } else {
-            format::seconds(node.weight as f64 / 1e9)
-        };
         let _ = writeln!(
             out,
             "<svg class=\"f {}\" x=\"{x:.4}%\" y=\"{y}\" width=\"{width:.4}%\" height=\"{LEVEL_HEIGHT}\">\
-             <title>{}: {}, {weight}</title><rect width=\"100%\" height=\"100%\" rx=\"2\"/>\
+             <title>{}: {}, {}</title><rect width=\"100%\" height=\"100%\" rx=\"2\"/>\
              <text x=\"5\" y=\"15\">{}</text></svg>",
-            class(node.name, kernel),
+            (graph.class)(index),
             escape_fit(node.name, 300),
             format::share(node.weight as f64 / whole as f64),
+            (graph.amount)(index),
             escape_fit(node.name, 110),
         );
     }
     out.push_str("</svg></div>\n");
 }
 
+/// Colours by CSS class, as in `flame_graph.css`, for graphs without it.
+pub(crate) const COLOURS: [(&str, [u8; 3]); 8] = [
+    ("h0", [0xe9, 0xc4, 0x6a]),
+    ("h1", [0xf4, 0xa2, 0x61]),
+    ("h2", [0xec, 0x8c, 0x63]),
+    ("h3", [0xee, 0x89, 0x59]),
+    ("h4", [0xef, 0xb2, 0x7a]),
+    ("h5", [0xf3, 0xbd, 0x6a]),
+    ("hk", [0x86, 0xb3, 0xc9]),
+    ("hu", [0xc2, 0xbe, 0xb4]),
+];
+
 /// Returns the CSS class of a frame's colour, which depends on its name only.
-fn class(name: &str, kernel: &HashSet<&str>) -> &'static str {
+pub(crate) fn class(name: &str, kernel: &HashSet<&str>) -> &'static str {
     if kernel.contains(name) {
         return "hk";
     }
@@ -153,4 +190,18 @@ fn class(name: &str, kernel: &HashSet<&str>) -> &'static str {
             (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
         });
     ["h0", "h1", "h2", "h3", "h4", "h5"][(hash % 6) as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_those_of_the_style() {
+        let style = include_str!("flame_graph.css");
+        for (class, [r, g, b]) in COLOURS {
+            let rule = format!(".{class} rect{{fill:#{r:02x}{g:02x}{b:02x}}}");
+            assert!(style.contains(&rule), "{rule}");
+        }
+    }
 }

@@ -11,10 +11,11 @@ mod axis_ticks;
 mod bisection;
 mod campaign;
 mod comparison;
+mod differential_flame_graph;
 mod document;
 mod effect_table;
 mod findings;
-mod flame_graph;
+pub(crate) mod flame_graph;
 mod history;
 mod observed_places;
 mod places;
@@ -45,7 +46,7 @@ const STYLE: &str = concat!(
 /// The scripts of a page; each leaves a page alone that does not have its picture.
 const SCRIPT: &str = concat!(include_str!("flame_graph.js"), include_str!("timeline.js"));
 /// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test checks it.
-const SCRIPT_HASH: &str = "qzEpo9UwWF1ybdsosMkUxXXd60bWBFRybzc7On6xhTM=";
+const SCRIPT_HASH: &str = "X9wkPYmxixpOoVzSIc1Sb/IS0OCbHPDPEa11KwDiZcw=";
 
 pub use ablation::ablation_html;
 pub use annotation::annotation_html;

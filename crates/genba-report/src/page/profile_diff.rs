@@ -2,25 +2,32 @@
 
 use std::fmt::Write as _;
 
-use genba_model::ProfileDiff;
+use genba_model::{ProfileDiff, StackTree};
 use genba_units::format;
 
-use super::document;
+use super::{SCRIPT, SCRIPT_HASH, differential_flame_graph, document};
 use crate::escape_html::escape_fit;
 use crate::wording::profile_diff as wording;
 
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 60;
 
-/// Renders a differential profile as one self-contained HTML file without a script.
+/// Renders a differential profile as one self-contained HTML file, with a differential flame graph where the stacks before and
+/// after are given.
 #[must_use]
-pub fn profile_diff_html(diff: &ProfileDiff) -> String {
+pub fn profile_diff_html(diff: &ProfileDiff, stacks: Option<[&StackTree; 2]>) -> String {
     let mut out = String::with_capacity(64 << 10);
     let title = format!("{} → {}", diff.before.name, diff.after.name);
-    document::begin(&mut out, &title);
+    document::begin_with_script(&mut out, &title, SCRIPT_HASH);
     document::heading(&mut out, &title, "");
-    difference(&mut out, diff);
-    out.push_str("</main></body></html>\n");
+    totals(&mut out, diff);
+    if let Some(stacks) = stacks {
+        differential_flame_graph::graphs(&mut out, diff, stacks);
+    }
+    out.push_str("<section><h2>Functions</h2>\n");
+    tables(&mut out, diff);
+    out.push_str("</section>\n");
+    let _ = write!(out, "</main>\n<script>{SCRIPT}</script>\n</body></html>\n");
     out
 }
 
@@ -33,11 +40,16 @@ pub(super) fn difference(out: &mut String, diff: &ProfileDiff) {
         escape_fit(&diff.after.name, 200)
     );
     totals(out, diff);
+    tables(out, diff);
+    out.push_str("</section>\n");
+}
+
+/// Adds functions, lines, instructions and notes.
+fn tables(out: &mut String, diff: &ProfileDiff) {
     functions(out, diff);
     lines(out, diff);
     instructions(out, diff);
     document::note_list(out, diff.notes.clone());
-    out.push_str("</section>\n");
 }
 
 /// Adds what a run costs on both sides.
@@ -112,7 +124,7 @@ fn functions(out: &mut String, diff: &ProfileDiff) {
             "<tr><td class=\"n {colour}\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
              {}<td class=\"l name\">{}</td>{}</tr>",
             wording::change(one.change.value),
-            bar(one.change.value / largest),
+            bar(one.change.value / largest, colour),
             time(one.before),
             time(one.after),
             optional(
@@ -137,16 +149,18 @@ fn functions(out: &mut String, diff: &ProfileDiff) {
     }
 }
 
-/// Returns a bar from the middle to the left (less time) or to the right (more), full at ±1.
-fn bar(share: f64) -> String {
+/// Returns a bar from the middle to the left (less time) or to the right (more), full at ±1; `colour` is the class of the
+/// figure beside it.
+fn bar(share: f64, colour: &str) -> String {
     let width = (share.abs().min(1.0) * 50.0).max(0.5);
     if !width.is_finite() {
         return String::new();
     }
-    let (class, left) = match share < 0.0 {
+    let (direction, left) = match share < 0.0 {
         true => ("less", 50.0 - width),
         false => ("more", 50.0),
     };
+    let class = if colour == "dim" { colour } else { direction };
     format!(
         "<span class=\"swing\"><i class=\"{class}\" style=\"margin-left:{left:.1}%;width:{width:.1}%\"></i></span>"
     )

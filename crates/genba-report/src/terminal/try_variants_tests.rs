@@ -38,7 +38,7 @@ fn page_has_all_variants_and_no_script() {
         assert!(html.contains(part), "{part}");
     }
     assert!(!html.contains("<script") && html.contains("default-src 'none'"));
-    assert!(page::profile_diff_html(&difference()).contains("now in main"));
+    assert!(page::profile_diff_html(&difference(), None).contains("now in main"));
 }
 
 /// No markup and no control character of a name reaches the output.

@@ -55,15 +55,20 @@ pub struct Args {
 
 /// Runs `genba diff`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let found = match &args.after {
+    let (found, stacks) = match &args.after {
         Some(after) => {
             let before = side(&args.before, args.counts_before.as_ref())?;
-            vec![diff(&before, &side(after, args.counts_after.as_ref())?)]
+            let after = side(after, args.counts_after.as_ref())?;
+            (
+                vec![diff(&before, &after)],
+                Some([before.stacks, after.stacks]),
+            )
         }
-        None => stored(&args.before)?,
+        None => (stored(&args.before)?, None),
     };
     if let (Some(path), Some(first)) = (&args.export_html, found.first()) {
-        crate::compare::write(path, &page::profile_diff_html(first))?;
+        let stacks = stacks.as_ref().map(|sides| sides.each_ref());
+        crate::compare::write(path, &page::profile_diff_html(first, stacks))?;
     }
     if args.json.wanted() {
         let Some(first) = found.into_iter().next() else {
@@ -82,7 +87,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 /// The page that compares two cases.
 pub fn page_of_cases(before: &str, after: &str) -> Result<String, Failure> {
     let [before, after] = [before, after].map(|case| side(Path::new(case), None));
-    Ok(page::profile_diff_html(&diff(&before?, &after?)))
+    let (before, after) = (before?, after?);
+    let stacks = [&before.stacks, &after.stacks];
+    Ok(page::profile_diff_html(
+        &diff(&before, &after),
+        Some(stacks),
+    ))
 }
 
 /// The differential profiles that a case of `genba try` stored.
@@ -126,13 +136,22 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
     let case = recording.case();
     let investigation = case
         .as_ref()
-        .map(genba_case::Case::investigation)
+        .map(genba_case::Case::investigation_without_stacks)
         .transpose()?;
-    let scene = recording.open(true, true)?;
-    let mut side = match &investigation {
-        Some(all) => Side::of_investigation(&name, &scene, all),
-        None => Side::of_scene(&name, &scene, None, 1.0),
+    let profile = investigation.as_ref().and_then(|all| all.profile.as_ref());
+    let stored_stacks = profile.is_some_and(|profile| profile.stacks);
+    let has_recording = case
+        .as_ref()
+        .is_none_or(|case| case.recording_path().exists());
+    let mut side = match investigation {
+        Some(all) if !has_recording => Side::of_tables(&name, all),
+        // A case has its callers stored.
+        Some(all) => Side::of_investigation(&name, &recording.open(false, true)?, all),
+        None => Side::of_scene(&name, &recording.open(true, true)?, None, 1.0),
     };
+    if let Some(case) = case.as_ref().filter(|_| stored_stacks) {
+        side.stacks = case.stack_tree()?;
+    }
     let file = counts.cloned().or_else(|| {
         let case = case.as_ref()?;
         let file = case
