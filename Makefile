@@ -73,6 +73,7 @@ bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	python3 bench/bench.py $(BENCH_FLAGS)
 	bench/bench-count $(if $(findstring --quick,$(BENCH_FLAGS)),--quick)
 	bench/bench-count --cold $(if $(findstring --quick,$(BENCH_FLAGS)),--quick)
+	bench/bench-serve $(if $(findstring --quick,$(BENCH_FLAGS)),--samples 100000)
 
 bench-observe: ## misses and mispredictions in bursts beside callgrind's simulation (30 min)
 	scripts/install-deps build test

@@ -80,6 +80,12 @@ fn made(store: &Store, pages: &dyn Pages, route: &Route) -> Result<Answer, Strin
                 (index < one.functions.len()).then(|| one.functions.swap_remove(index))
             });
             let named = named.ok_or_else(|| format!("case {id} has no such function"))?;
+            if named.kernel {
+                return Err(format!(
+                    "The code of `{}` cannot be shown: it is the kernel's, and its vmlinux is not read.",
+                    named.function
+                ));
+            }
             let page = pages.function(&case, &named.function)?;
             let explored = Some(case.id());
             let page = served::with_navigation(&page, "../../../", explored);
@@ -168,6 +174,7 @@ struct FunctionNames {
 #[derive(serde::Deserialize)]
 struct FunctionName {
     function: String,
+    kernel: bool,
 }
 
 /// What of an entry of an experiment's journal is shown.

@@ -24,6 +24,8 @@ use crate::{Access, Pages};
 
 /// Connections at once.
 const MAX_CONNECTIONS: usize = 64;
+/// Answers that are made at once: each takes a processor, and tens of megabytes for a large case.
+const MAX_ANSWERS_AT_ONCE: usize = 2;
 /// Time in which a request must have arrived.
 const TIME_TO_ASK: Duration = Duration::from_secs(30);
 
@@ -66,6 +68,7 @@ impl Server {
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
+            .max_blocking_threads(MAX_ANSWERS_AT_ONCE)
             .build()
             .map_err(failed)?;
         let address = (Ipv4Addr::LOCALHOST, port);

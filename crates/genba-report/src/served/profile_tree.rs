@@ -45,6 +45,7 @@ pub fn profile_json(profile: &ExploredProfile, stacks: &StackTree) -> String {
                 profile.stacks.then_some(one.total.value),
                 one.calls,
                 one.cost_seconds.as_ref().map(|cost| cost.value),
+                one.kernel,
             ])
         })
         .collect();

@@ -144,7 +144,8 @@
         const row = make("tr");
         for (const column of columns) {
           const cell = make("td", column.show(f), column.left ? "l name" : "");
-          if (column.name === "source") {
+          // The kernel's code cannot be shown.
+          if (column.name === "source" && !f[8]) {
             const code = make("a", f[2] || "code");
             code.href = "function/" + f.index;
             code.setAttribute("aria-label", "code of " + f[0]);
@@ -276,6 +277,8 @@
       for (const c of name) hash = (hash * 31 + c.codePointAt(0)) >>> 0;
       return "hsl(" + (10 + (hash % 45)) + " 85% " + (66 + ((hash >>> 8) % 14)) + "%)";
     };
+    // The frame of the tree that each button stands for.
+    const nodes = new WeakMap();
     const time = (weight) => (profile.unit === "ns" ? seconds(weight / 1e9) : weight.toLocaleString("en") + " events");
     function draw() {
       const wanted = search.value.toLowerCase();
@@ -305,6 +308,9 @@
       const levels = Math.max(...placed.map((place) => place.level)) + 1;
       root.style.height = levels * LEVEL + "px";
       let marked = 0;
+      const held = root.contains(document.activeElement) ? nodes.get(document.activeElement) : null;
+      let current = null;
+      let next = null;
       root.replaceChildren(...placed.map((place) => {
         const share = place.node.weight / whole.weight;
         const role = place.step === -1 ? "caller " : "";
@@ -319,6 +325,11 @@
         el.style.width = "max(1px, calc(" + 100 * place.w + "% - 1px))";
         el.style.top = place.level * LEVEL + "px";
         el.style.background = colour(place.node.name);
+        // One stop of the tab key: arrow keys go on from there.
+        el.tabIndex = -1;
+        nodes.set(el, place.node);
+        if (place.node === zoomed) current = el;
+        if (place.node === held) next = el;
         if (place.under) el.classList.add("under");
         if (place.node === tree && callers) el.classList.add("middle");
         if (wanted && place.node.name.toLowerCase().includes(wanted)) {
@@ -334,11 +345,12 @@
           }
           zoomed = place.node;
           draw();
-          root.children[above.length] && reset.focus();
           choose(place.node.name);
         });
         return el;
       }));
+      (next || current).tabIndex = 0;
+      if (held) (next || current).focus();
       reset.disabled = zoomed === tree && focused === null;
       const lost = profile.omitted_weight / whole.weight;
       const note = lost > 0.0005 ? percent(lost) + " of the time is in frames too narrow to be listed" : "";
@@ -381,7 +393,18 @@
       if (best) best.focus();
       event.preventDefault();
     });
-    new ResizeObserver(draw).observe(root.parentElement);
+    root.addEventListener("focusin", (event) => {
+      for (const frame of root.querySelectorAll('[tabindex="0"]')) frame.tabIndex = -1;
+      event.target.tabIndex = 0;
+      // Without a pointer there is no tooltip.
+      status.textContent = event.target.title;
+    });
+    // Drawing changes the height.
+    let drawn = 0;
+    new ResizeObserver(() => {
+      if (root.clientWidth !== drawn) draw();
+      drawn = root.clientWidth;
+    }).observe(root.parentElement);
     draw();
   }
 })();

@@ -1,7 +1,7 @@
 //! `genba annotate`: source and assembly of one function of a recording.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use genba_attribution::{AnnotateOptions, AttributionError};
+use genba_attribution::{AnnotateOptions, AttributionError, ResolvedProfile};
 use genba_case::Case;
 use genba_code::{SourceCache, Syntax};
 use genba_model::Annotation;
@@ -90,24 +90,46 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
-/// The annotation of a function of a case: the stored one, else one of its recording.
-pub fn of_case(case: &Case, function: &str) -> Result<Annotation, Failure> {
-    let stored: Option<Vec<Annotation>> = case.get_document("annotations")?;
-    let mut stored = stored.unwrap_or_default().into_iter();
-    if let Some(found) = stored.find(|one| one.function == function) {
-        return Ok(found);
+/// A case whose functions are annotated one after the other: its recording is read once.
+pub struct AnnotatedCase {
+    id: String,
+    stored: Vec<Annotation>,
+    recording: RecordingArgs,
+    resolved: Option<ResolvedProfile>,
+}
+
+impl AnnotatedCase {
+    /// Reads what the case stores; the recording is read when it is needed.
+    pub fn open(case: &Case) -> Result<Self, Failure> {
+        let stored: Option<Vec<Annotation>> = case.get_document("annotations")?;
+        Ok(Self {
+            id: case.id().to_owned(),
+            stored: stored.unwrap_or_default(),
+            recording: RecordingArgs::of(case.id().into(), None),
+            resolved: None,
+        })
     }
-    let args = Args {
-        recording: RecordingArgs::of(case.id().into(), None),
-        raw: false,
-        syntax: SyntaxArg::Intel,
-        source_prefix: Vec::new(),
-        all: false,
-        json: JsonArgs::default(),
-        function: function.to_owned(),
-    };
-    let options = AnnotateOptions::new(genba_report::loop_verdict);
-    from_recording(&args, &options, &mut args.recording.sources())
+
+    /// The id of the case.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The annotation of a function: the stored one, else one of the recording.
+    pub fn annotation(&mut self, function: &str) -> Result<Annotation, Failure> {
+        let stored = self.stored.iter().find(|one| one.function == function);
+        if let Some(found) = stored {
+            return Ok(found.clone());
+        }
+        let resolved = match self.resolved.take() {
+            Some(resolved) => resolved,
+            None => self.recording.open(false, false)?,
+        };
+        let resolved = self.resolved.insert(resolved);
+        let options = AnnotateOptions::new(genba_report::loop_verdict);
+        let annotation = resolved.annotate(function, &options, &mut self.recording.sources());
+        annotation.map_err(|error| failure(&error))
+    }
 }
 
 /// The annotation stored in the case, if there is one of this function with these options.
