@@ -1,6 +1,9 @@
 //! What the end-to-end tests share: running genba, compiling test programs, recorded skips.
 #![allow(dead_code)]
 
+pub mod browser;
+pub mod case_server;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
