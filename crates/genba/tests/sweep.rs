@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{METRIC_WORK, genba, json, program, reported_work, scratch, stdout_of};
+use support::{METRIC_WORK, genba, json, program, reported_work, run_genba, scratch, stdout_of};
 
 fn knees(document: &Value) -> &Vec<Value> {
     document["knees"].as_array().expect("knees")
@@ -122,6 +122,49 @@ fn a_budget_too_small_for_all_settings_skips_the_finer_ones() {
         .collect();
     assert_eq!(at, [1.0, 5.0, 9.0]);
     assert!(points.iter().all(|point| point["runs"] == 2), "{points:?}");
+}
+
+#[test]
+fn budget_is_a_limit_for_long_runs_and_many_settings() {
+    let here = scratch();
+    // Six runs would take three times twice the budget.
+    let began = std::time::Instant::now();
+    let (code, _, said) = run_genba(
+        here.path(),
+        &[
+            "sweep",
+            "--no-case",
+            "--budget",
+            "1s",
+            "--param",
+            "N=1..9",
+            "--",
+            "sleep 2; echo {N}",
+        ],
+    );
+    assert_eq!(code, 2, "{said}");
+    assert!(
+        said.contains("a run takes ") && said.contains("larger --budget"),
+        "{said}"
+    );
+    // The last setting would run for a minute: it is ended.
+    let document = json(
+        here.path(),
+        "sweep",
+        &[
+            "sweep",
+            "--json",
+            "--no-case",
+            "--budget",
+            "2s",
+            "--param",
+            "N=0,1,60",
+            "--",
+            "sleep {N}",
+        ],
+    );
+    assert!(document.to_string().contains("time"), "{document}");
+    assert!(began.elapsed().as_secs() < 50, "{:?}", began.elapsed());
 }
 
 #[test]

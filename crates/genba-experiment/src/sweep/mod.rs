@@ -4,6 +4,7 @@
 //! settings next to the change points, until these are located to the resolution of the parameter
 //! or the budget is spent. [`genba_stats::curve`](fn@genba_stats::curve) detects change points.
 
+mod budget_limit;
 mod next_settings;
 mod setting_runs;
 mod sweep_document;

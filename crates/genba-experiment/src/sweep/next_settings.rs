@@ -102,18 +102,23 @@ pub fn next(
     }
 }
 
-/// The initial grid in groups: every fourth setting with both ends, those halfway between, the
-/// others. Any number of groups makes an even grid.
+/// The initial grid in groups: both ends with what is halfway between, those halfway between these, and so on. Any number
+/// of groups makes an even grid.
 pub fn coarse_first(all: &[usize]) -> Vec<Vec<usize>> {
     let last = all.len().saturating_sub(1);
-    let group = |at: usize| match at {
-        at if at == last || at.is_multiple_of(4) => 0,
-        at if at.is_multiple_of(2) => 1,
-        _ => 2,
-    };
-    let mut groups = vec![Vec::new(); 3];
-    for (at, index) in all.iter().enumerate() {
-        groups[group(at)].push(*index);
+    let mut stride = last.div_ceil(2).next_power_of_two();
+    let mut groups = Vec::new();
+    let mut known = vec![false; all.len()];
+    while stride > 0 {
+        let mut group = Vec::new();
+        for (at, index) in all.iter().enumerate() {
+            if (at == last || at.is_multiple_of(stride)) && !known[at] {
+                known[at] = true;
+                group.push(*index);
+            }
+        }
+        groups.push(group);
+        stride /= 2;
     }
     groups.retain(|group| !group.is_empty());
     groups

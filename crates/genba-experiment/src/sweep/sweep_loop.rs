@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use genba_stats::{Axis, Curve, CurveQuestion, StatsError, curve};
 
-use super::SweptParameter;
+use genba_units::format;
+
 use super::next_settings::{self, Next};
 use super::setting_runs::{SettingRuns, points};
+use super::{SweptParameter, budget_limit};
 use crate::comparer::Comparer;
 use crate::parameters::product;
 use crate::{ExperimentError, Plan, VariantPlan};
@@ -321,7 +323,16 @@ impl Driver<'_, '_> {
             if looked.len() >= MIN_SETTINGS && spent + self.expected(group.len()) > share {
                 break;
             }
-            self.block(&group, "initial grid")?;
+            let rest = match looked.is_empty() {
+                true => {
+                    let (first, rest) = group.split_at(1);
+                    self.block(first, "initial grid")?;
+                    self.check_budget(all.len())?;
+                    rest
+                }
+                false => &group[..],
+            };
+            self.block(rest, "initial grid")?;
             looked.extend(group);
         }
         self.block += 1;
@@ -344,6 +355,18 @@ impl Driver<'_, '_> {
         Ok((0..self.settings.len()).collect())
     }
 
+    /// Refuses a budget, after the first run, that the fewest runs of a sweep would exceed by far; else says how long a
+    /// run takes.
+    fn check_budget(&mut self, settings: usize) -> Result<(), ExperimentError> {
+        let (run, budget) = (self.expected(1), self.sweep.budget);
+        let fewest = settings.min(MIN_SETTINGS);
+        budget_limit::check(run, fewest, MIN_BLOCKS, budget)?;
+        let said = format!("a run takes {}", format::rough_duration(run));
+        let left = (budget - self.comparer.elapsed()).max(0.0);
+        self.comparer.say(&said, Some(left));
+        Ok(())
+    }
+
     /// Runs each of these settings once in random order.
     fn block(&mut self, active: &[usize], what: &str) -> Result<(), ExperimentError> {
         let began = self.comparer.elapsed();
@@ -354,6 +377,7 @@ impl Driver<'_, '_> {
         );
         self.comparer
             .say(&text, Some((self.sweep.budget - began).max(0.0)));
+        budget_limit::limit_runs(&mut self.plan.variants, self.sweep.budget, began);
         let active = self.active(active);
         for (index, run) in active
             .iter()
@@ -403,7 +427,8 @@ impl Driver<'_, '_> {
                 return self.nothing_left();
             }
             let end = self.comparer.elapsed() + self.expected(active.len()) / 2.0;
-            if end > self.sweep.budget && self.block >= MIN_BLOCKS {
+            let longest = budget_limit::longest(self.sweep.budget);
+            if end > self.sweep.budget && (self.block >= MIN_BLOCKS || end > longest) {
                 return Ok(Some(SweepEnd::Budget));
             }
             self.block(&active, what)?;
