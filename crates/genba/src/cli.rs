@@ -6,12 +6,18 @@ use std::ffi::OsString;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::other_meanings::with_tip;
 use crate::verbs;
 
 /// Parses a command line. Arguments may have bytes that are not UTF-8 ([`genba_run::text_of`]).
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = accepting_bytes(Cli::command());
-    let matches = command.try_get_matches_from_mut(words)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let matches = command.try_get_matches_from_mut(&words).map_err(|error| {
+        let mut names = words.iter().skip(1).filter_map(|word| word.to_str());
+        let verb = names.find_map(|word| command.find_subcommand(word));
+        with_tip(error, verb)
+    })?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 

@@ -1,7 +1,6 @@
 //! Arguments of the command to run, shared by all verbs that run one.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use genba_units::parse_duration;
 
 use crate::exit_code::Failure;
 use crate::json_args::JsonArgs;
+use crate::other_meanings::{input_file, refuse_recording};
 
 /// The command to run, and how.
 #[derive(Debug, Args)]
@@ -66,6 +66,7 @@ impl CommandArgs {
                 "no command to run: append it after `--`, for example: -- ls -l",
             ));
         };
+        refuse_recording(first)?;
         let shell = if self.no_shell {
             Shell::None
         } else {
@@ -160,19 +161,4 @@ fn has_shell_syntax(word: &str) -> bool {
     word.chars()
         .any(|c| c.is_whitespace() || "|&;<>()$`\\\"'*?[]#~=%!{}".contains(c))
         && !std::path::Path::new(&genba_run::bytes_of(word)).exists()
-}
-/// The file that is the standard input of a command. `--input` names a recording where a verb reads one: here that would be
-/// given to the command silently.
-pub fn input_file(path: &str) -> Result<PathBuf, Failure> {
-    let file = PathBuf::from(genba_run::bytes_of(path));
-    let mut magic = [0; 8];
-    let opened = std::fs::File::open(&file);
-    let read = opened.and_then(|mut file| file.read_exact(&mut magic));
-    if read.is_ok() && &magic == b"PERFILE2" {
-        return Err(Failure::usage(format!(
-            "{path} is a recording, and --input names the standard input of the command here\n  to read the recording: \
-             genba report -i {path}"
-        )));
-    }
-    Ok(file)
 }

@@ -9,6 +9,7 @@ mod interrupt;
 mod json_args;
 mod large_allocations;
 mod measurement_args;
+mod other_meanings;
 mod output;
 mod progress_line;
 mod recording_args;

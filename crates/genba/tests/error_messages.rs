@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use support::{genba, json, program, record, scratch};
+use support::{genba, json, program, record, scratch, stdout_of};
 
 /// Runs genba; checks the exit code and that the error contains `about`.
 fn fails(directory: &Path, args: &[&str], code: i32, about: &str) {
@@ -200,4 +200,48 @@ fn usage_errors_name_the_argument() {
         2,
         "write 20s, 500ms, 2min or 1h",
     );
+}
+
+#[test]
+fn options_and_words_of_other_verbs_are_answered_with_the_verb_that_takes_them() {
+    let here = scratch();
+    std::fs::write(here.path().join("a.data"), "PERFILE2 and more").expect("a file");
+    stdout_of(here.path(), &["bench", "-N", "-r", "2", "true", "true"]);
+    let read = "genba report -i";
+    // As the recording or the case that other verbs read with -i.
+    fails(here.path(), &["stat", "-i", "a.data"], 2, read);
+    fails(here.path(), &["bench", "-i", "a.data", "true"], 2, read);
+    fails(here.path(), &["count", "-i", "latest"], 2, read);
+    fails(
+        here.path(),
+        &["investigate", "-i", "latest", "--", "true"],
+        2,
+        read,
+    );
+    // The command's standard input would be the recording.
+    fails(
+        here.path(),
+        &[
+            "sweep", "--param", "N=1,2", "--input", "a.data", "--", "echo", "{N}",
+        ],
+        2,
+        read,
+    );
+    for verb in ["record", "wait", "grow"] {
+        fails(here.path(), &[verb, "-i", "a.data"], 2, read);
+    }
+    fails(
+        here.path(),
+        &["annotate", "--ignore-failure", "main"],
+        2,
+        "for verbs that measure a command",
+    );
+    fails(
+        here.path(),
+        &["diff", "-i", "a.data"],
+        2,
+        "give recordings and cases as arguments",
+    );
+    // A program of that name is one.
+    stdout_of(here.path(), &["stat", "-i", "--", "false"]);
 }

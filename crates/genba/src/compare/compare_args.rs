@@ -19,6 +19,7 @@ use genba_units::parse_duration;
 use crate::exit_code::Failure;
 use crate::json_args::JsonArgs;
 use crate::measurement_args::MeasurementArgs;
+use crate::other_meanings::{input_file, refuse_recording};
 use crate::output::Output;
 
 /// The commands to compare, and how.
@@ -453,10 +454,14 @@ impl CompareArgs {
                 .transpose()
                 .map(|spec| spec.into_iter().collect())
         };
+        let line = fill(texts.command);
+        if !line.contains(char::is_whitespace) {
+            refuse_recording(&line)?;
+        }
         let mut spec = spec_of(&self.runtime.command(texts.command, shims))?;
         spec.stdin = match texts.input.map(fill).as_deref() {
             None | Some("null") => Stdin::Null,
-            Some(path) => Stdin::File(crate::command_args::input_file(path)?),
+            Some(path) => Stdin::File(input_file(path)?),
         };
         spec.stdout = match self.output() {
             "null" => Stream::Null,

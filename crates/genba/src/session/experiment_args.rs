@@ -14,6 +14,7 @@ use genba_units::parse_duration;
 use crate::exit_code::Failure;
 use crate::json_args::JsonArgs;
 use crate::measurement_args::MeasurementArgs;
+use crate::other_meanings::{input_file, refuse_recording};
 
 /// How variants are run and compared.
 #[derive(Debug, ClapArgs)]
@@ -89,7 +90,12 @@ impl ExperimentArgs {
     pub fn variant_as_given(&self, name: &str, command: &[String]) -> Result<VariantPlan, Failure> {
         match command {
             [line] if line.contains(char::is_whitespace) => self.variant(name, line),
-            words => self.variant_of_words(name, words),
+            words => {
+                words
+                    .first()
+                    .map_or(Ok(()), |word| refuse_recording(word))?;
+                self.variant_of_words(name, words)
+            }
         }
     }
 
@@ -103,7 +109,7 @@ impl ExperimentArgs {
         self.set_surroundings(&mut spec)?;
         spec.stdin = match self.input.as_str() {
             "null" => Stdin::Null,
-            path => Stdin::File(genba_run::bytes_of(path).into()),
+            path => Stdin::File(input_file(path)?),
         };
         spec.stdout = Output::Null;
         spec.timeout = self.measurement.timeout;

@@ -1,0 +1,86 @@
+//! Words that mean something else in another verb: `-i` is a recording where one is read and `--ignore-failure` where a command
+//! is measured, `--input` a recording or a command's standard input. What fits the other meaning is refused, and the error
+//! names what was meant.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use genba_case::Store;
+
+use crate::exit_code::Failure;
+
+/// The file that is the standard input of a command; not a recording, which the command would be given silently.
+pub fn input_file(path: &str) -> Result<PathBuf, Failure> {
+    let file = PathBuf::from(genba_run::bytes_of(path));
+    if is_recording(&file) {
+        return Err(Failure::usage(format!(
+            "{path} is a recording, and --input names the standard input of the command here\n  to read the recording: \
+             genba report -i {path}"
+        )));
+    }
+    Ok(file)
+}
+
+/// Refuses a recording or a case as the command to run.
+pub fn refuse_recording(program: &str) -> Result<(), Failure> {
+    let path = PathBuf::from(genba_run::bytes_of(program));
+    let what = match path.exists() {
+        true if is_recording(&path) => "a recording",
+        false if is_case(program) => "a case",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!(
+        "{program} is {what}, and a command to run is expected here\n  to read it: genba report -i {program}"
+    )))
+}
+
+/// Whether a word that names no program names a case.
+fn is_case(word: &str) -> bool {
+    let hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    if word != "latest" && (word.len() < 4 || !word.chars().all(hex)) {
+        return false;
+    }
+    let path = std::env::var_os("PATH");
+    let program = genba_run::resolve_program(word.as_ref(), path.as_deref(), None);
+    program.is_err() && Store::open_root().find(word).is_ok()
+}
+
+fn is_recording(file: &Path) -> bool {
+    let mut magic = [0; 8];
+    // A pipe would lose what is read here.
+    let opened = file.is_file().then(|| std::fs::File::open(file));
+    let read = opened.is_some_and(|file| {
+        file.and_then(|mut file| file.read_exact(&mut magic))
+            .is_ok()
+    });
+    read && &magic == b"PERFILE2"
+}
+
+/// An error about an unknown option says what the option means in other verbs.
+pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let takes_command = verb.is_some_and(|verb| {
+        let mut arguments = verb.get_positionals();
+        arguments.any(|one| one.get_id() == "command" || one.get_id() == "commands")
+    });
+    let tip = match (option.as_str(), takes_command) {
+        ("-i", true) => "recordings and cases are read by other verbs: genba report -i FILE|CASE",
+        ("--ignore-failure", _) => {
+            "--ignore-failure is for verbs that measure a command: bench, gate, stat, count, investigate, try, sweep, ablate"
+        }
+        ("-i" | "--input", false) => {
+            "give recordings and cases as arguments, or see --help of this verb"
+        }
+        _ => return error,
+    };
+    let tip = ContextValue::StyledStrs(vec![tip.into()]);
+    error.insert(ContextKind::Suggested, tip);
+    error
+}
