@@ -17,7 +17,7 @@ use genba_code::{Flow, Instruction};
 use genba_model::{Cause, Confirmation, FindingSite, Fix, ThreadFact};
 
 use crate::candidate::Candidate;
-use crate::constants::counts::MIN_CONTENTION_RATIO;
+use crate::constants::counts::{MIN_CONTENDED_LOCK_SECONDS, MIN_CONTENTION_RATIO};
 use crate::constants::gains::{CONTENDED_LOCK_SAVED, CONTENTION_REST_SAVED, SPINNING_SAVED};
 use crate::constants::time_shares::{MIN_SHARE_OF_LOCKS, MIN_SHARE_OF_SPINNING_FUNCTION};
 use crate::finding_site::site;
@@ -66,6 +66,17 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         return None;
     }
     let taken = input.service("lock");
+    let times = taken.map_or(0, |taken| taken.calls);
+    let times = (inlined.iter()).fold(times, |sum, one| sum.saturating_add(one.executions));
+    let counted = times > 0 && locks + futex > spin;
+    let seconds_per_lock = (counted && program.cpu_seconds > 0.0)
+        .then(|| (locks + futex) * program.cpu_seconds / times as f64);
+    let one_cpu = program.follow_up.one_cpu_seconds;
+    let ratio = one_cpu.map(|alone| program.cpu_seconds / alone.max(1e-9));
+    let measured = ratio.is_some_and(|ratio| ratio > MIN_CONTENTION_RATIO);
+    if !measured && seconds_per_lock.is_some_and(|seconds| seconds < MIN_CONTENDED_LOCK_SECONDS) {
+        return None;
+    }
     let (at, calls) = place(input, &spinning, &inlined, named, locks + futex)?;
     let rest = (1.0 - share).max(0.0);
     let mut one = Candidate::new(Cause::LockContention, None, Vec::new(), Fix::PerThreadData);
@@ -83,21 +94,14 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         futex_share: futex,
         threads: program.threads,
     });
-    let times = taken.map_or(0, |taken| taken.calls);
-    let times = (inlined.iter()).fold(times, |sum, one| sum.saturating_add(one.executions));
-    if times > 0 && locks + futex > spin {
+    if counted {
         one = one.fact(ThreadFact::LockAcquisitions { times });
-        if program.cpu_seconds > 0.0 {
-            one = one.fact(ThreadFact::LockCost {
-                seconds: (locks + futex) * program.cpu_seconds / times as f64,
-            });
-        }
     }
-    if let Some(alone) = program.follow_up.one_cpu_seconds {
-        let ratio = program.cpu_seconds / alone.max(1e-9);
-        if ratio > MIN_CONTENTION_RATIO {
-            one = one.fact(ThreadFact::OneCpu { ratio });
-        }
+    if let Some(seconds) = seconds_per_lock {
+        one = one.fact(ThreadFact::LockCost { seconds });
+    }
+    if let Some(ratio) = ratio.filter(|_| measured) {
+        one = one.fact(ThreadFact::OneCpu { ratio });
     }
     Some(one)
 }

@@ -392,6 +392,18 @@ fn lock_contention_is_found_for_several_threads_only() {
     assert!(lock_contention::detect(&locking(4, 0.03)).is_empty());
 }
 
+#[test]
+fn locks_at_the_cost_of_free_ones_are_no_contention_unless_one_cpu_is_faster() {
+    let mut input = locking(2, 0.5);
+    // Of 1 s: 5 ns each.
+    input.program.runtime = vec![service("lock", vec![user(25, 1e8, &[])])];
+    assert!(lock_contention::detect(&input).is_empty());
+    input.program.follow_up.one_cpu_seconds = Some(0.95);
+    assert!(lock_contention::detect(&input).is_empty());
+    input.program.follow_up.one_cpu_seconds = Some(0.6);
+    assert_eq!(lock_contention::detect(&input).len(), 1);
+}
+
 /// What a compare-and-swap compares with.
 #[derive(Clone, Copy, PartialEq)]
 enum Expected {
