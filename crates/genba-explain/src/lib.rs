@@ -20,6 +20,7 @@ mod gain;
 pub mod input;
 mod patterns;
 mod places;
+mod script_lists;
 
 #[cfg(test)]
 mod tests;
@@ -30,3 +31,4 @@ pub use findings::Limits;
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};
 pub use places::time_places;
+pub use script_lists::{LineText, script_lists};

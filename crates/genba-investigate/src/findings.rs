@@ -1,8 +1,8 @@
 //! Findings of the document, worded, and the places with most time; both with lines of source.
 
 use genba_code::SourceCache;
-use genba_explain::{AnalysisInput, Limits, explain, time_places};
-use genba_model::{Finding, FindingSite, SourceLine, TimePlace};
+use genba_explain::{AnalysisInput, Limits, explain, script_lists, time_places};
+use genba_model::{Finding, FindingSite, Profile, ScriptProfile, SourceLine, TimePlace};
 
 /// Returns the findings for a program, largest gain first, and the places with most time.
 #[must_use]
@@ -19,6 +19,25 @@ pub fn findings(
     let mut findings = genba_report::findings(&diagnoses);
     add_source_lines(&mut findings, sources);
     (findings, places)
+}
+
+/// Adds the findings about lines of a script, largest gain first.
+pub(crate) fn add_script_findings(
+    findings: &mut Vec<Finding>,
+    script: &ScriptProfile,
+    profile: &Profile,
+    sources: &mut SourceCache,
+) {
+    let limits = Limits {
+        min_gain: genba_model::MIN_GAIN,
+        samples: profile.samples,
+    };
+    let mut text = |file: &str, line: u32| sources.line(file, line);
+    let diagnoses = script_lists(script, profile, &mut text, limits);
+    let mut found = genba_report::findings(&diagnoses);
+    add_source_lines(&mut found, sources);
+    findings.extend(found);
+    findings.sort_by(|a, b| (b.predicted_speedup.value).total_cmp(&a.predicted_speedup.value));
 }
 
 /// Maximum number of lines of a site; of a longer range the first lines are shown.

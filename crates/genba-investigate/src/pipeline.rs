@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use genba_case::{Case, Phase, Store};
+use genba_code::SourceCache;
 use genba_explain::RunFacts;
 use genba_host::NoiseWatch;
 use genba_model::{
@@ -18,6 +19,7 @@ use genba_run::{Cancel, CommandSpec, Executor, Finished, Launcher, RunError};
 use genba_stats::StopRule;
 
 use crate::event_counters::CounterOptions;
+use crate::findings::add_script_findings;
 use crate::join_counts::ExecutionCountOptions;
 use crate::repeat_runs::{self, Repeat};
 use crate::sampling::BeforeSampling;
@@ -251,8 +253,16 @@ impl Pipeline<'_> {
             stat: stat.as_ref(),
             host: &host,
         };
-        let located = self.sample(&known, progress)?;
+        let mut located = self.sample(&known, progress)?;
         let script = self.sample_script(located.profile.as_ref(), progress)?;
+        if let (Some(script), Some(profile)) = (&script, &located.profile) {
+            add_script_findings(
+                &mut located.findings,
+                script,
+                profile,
+                &mut SourceCache::new(),
+            );
+        }
         progress.update("writing the page", None);
         let investigation = Investigation {
             case: self.case.id().to_owned(),

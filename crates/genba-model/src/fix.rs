@@ -121,6 +121,8 @@ pub enum Fix {
         /// The functions.
         functions: Vec<String>,
     },
+    /// Keep what a script searches in a set or dict.
+    SetOfScript,
     /// Look elements up by hash.
     HashLookup {
         /// Whether elements are compared by a call.

@@ -83,6 +83,7 @@ fn every_fix_has_a_sentence() {
         Fix::HoistCalls {
             functions: vec![s("strlen"), s("pow")],
         },
+        Fix::SetOfScript,
         Fix::HashLookup { strings: false },
         Fix::HashLookup { strings: true },
         Fix::ScanOnce,

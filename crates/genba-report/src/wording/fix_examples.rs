@@ -100,6 +100,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (i = 0; i < strlen(s); i++)",
             "size_t n = strlen(s);\nfor (i = 0; i < n; i++)",
         ),
+        Fix::SetOfScript => (
+            "seen = []\nfor w in words:\n    if w not in seen:\n        seen.append(w)",
+            "seen = {}\nfor w in words:\n    if w not in seen:\n        seen[w] = True",
+        ),
         Fix::HashLookup { strings: false } => (
             "if (!contains(list, key))\n    append(list, key);",
             "if (set_insert(seen, key))\n    append(list, key);",

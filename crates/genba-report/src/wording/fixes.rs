@@ -149,6 +149,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
              Rust), which tests 16 to 64 bytes at a time."
         }
         Fix::HoistCalls { functions } => return hoist(functions),
+        Fix::SetOfScript => {
+            "Keep the elements in a set (or as keys of a dict, which keeps their order): `in` then looks one up by hash \
+             instead of comparing all elements of a list. They must be hashable."
+        }
         Fix::HashLookup { strings: false } => {
             "Keep the elements in a hash table or set (or sorted, with a binary search), so that \
              one look-up replaces each linear search."

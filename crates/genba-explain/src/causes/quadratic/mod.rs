@@ -105,7 +105,7 @@ fn append(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Opti
 }
 
 /// What stays of a cost of `each` cycles where so many (likely, least, most) are enough.
-fn residual_fraction(each: f64, [likely, least, most]: [f64; 3]) -> Estimate {
+pub(crate) fn residual_fraction(each: f64, [likely, least, most]: [f64; 3]) -> Estimate {
     let stays = |cycles: f64| (cycles / each).clamp(0.0, MAX_QUADRATIC_RESIDUAL);
     Estimate {
         value: stays(likely),
