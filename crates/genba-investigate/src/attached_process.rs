@@ -116,7 +116,8 @@ impl Watched<'_> {
             let (attach, cancel) = (self.attach(), self.cancel);
             // Without counters the investigation goes on.
             let counting = scope.spawn(move || {
-                perf_stat::of_processes(attach, &perf_stat::detailed(), cancel).ok()
+                let counted = perf_stat::Watched::default();
+                perf_stat::of_processes(attach, &perf_stat::detailed(), counted, cancel).ok()
             });
             let recorded = self.record(&self.options.record, &path, &mut ());
             (counting.join().ok().flatten(), recorded)

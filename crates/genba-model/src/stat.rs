@@ -44,6 +44,26 @@ pub struct Counter {
     pub note: Option<CounterNote>,
 }
 
+/// Counters of a part of the time, as of `genba stat -I`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatInterval {
+    /// End of the interval, seconds after the start of counting; it began where the one before ended.
+    pub end_seconds: f64,
+    /// Counters of the interval.
+    pub counters: Vec<Counter>,
+}
+
+/// Counters of a thread, as of `genba stat --per-thread`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatThread {
+    /// Thread id.
+    pub tid: i32,
+    /// Name of the thread (comm).
+    pub name: String,
+    /// Its counters.
+    pub counters: Vec<Counter>,
+}
+
 /// Result of `genba stat`: event counters of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stat {
@@ -61,6 +81,12 @@ pub struct Stat {
     pub system: Estimate,
     /// How the last run ended.
     pub exit: ExitKind,
+    /// Counters of each thread, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<StatThread>,
+    /// Counters of each interval, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<StatInterval>,
     /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

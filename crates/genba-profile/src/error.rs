@@ -86,6 +86,12 @@ pub enum ProfileError {
         /// The system's message.
         source: std::io::Error,
     },
+    /// The user may not watch whole CPUs; the value of `kernel.perf_event_paranoid`.
+    #[error("whole CPUs may be watched by root, or where kernel.perf_event_paranoid is 0 or less; it is {}\n  as root: sudo genba stat -a", .0.map_or("unknown".to_owned(), |level| level.to_string()))]
+    SystemWide(Option<i32>),
+    /// A CPU that is not online.
+    #[error("there is no CPU {0}; those of this machine: cat /sys/devices/system/cpu/online")]
+    NoSuchCpu(i32),
     /// The process to attach to does not exist or belongs to another user.
     #[error("cannot attach to process {pid}: {why}")]
     Attach {

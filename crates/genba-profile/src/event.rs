@@ -25,6 +25,8 @@ pub struct EventSpec {
     pub exclude_kernel: bool,
     /// `precise_ip` that `:p` requests, 0…3; [`EventSpec::HIGHEST`] for `:P`.
     pub precise: u8,
+    /// Number of its group: events of one group are on the hardware at the same time, or none of them is.
+    pub group: Option<u32>,
 }
 
 struct Known {
@@ -200,6 +202,7 @@ impl EventSpec {
             exclude_user: kernel && !user,
             exclude_kernel: user && !kernel,
             precise,
+            group: None,
         })
     }
 
@@ -246,15 +249,46 @@ fn raw_config(name: &str) -> Option<u64> {
     hexadecimal.then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
-/// Splits a list of events at the commas outside of `PMU/…/`.
+/// Splits a list of events at the commas outside of `PMU/…/` and `{…}`.
 pub(crate) fn split_list(text: &str) -> Vec<&str> {
-    let mut inside = false;
+    let (mut terms, mut group) = (false, false);
     text.split(|c| {
-        inside ^= c == '/';
-        c == ',' && !inside
+        terms ^= c == '/';
+        group = if group { c != '}' } else { c == '{' };
+        c == ',' && !terms && !group
     })
     .map(str::trim)
     .collect()
+}
+
+/// The events of a part of a list: one, or those of a group `{A,B}`, whose modifiers (`{A,B}:u`) are those of each.
+///
+/// # Errors
+/// As [`EventSpec::parse`].
+pub(crate) fn parse_group(text: &str, number: u32) -> Result<Vec<EventSpec>, ProfileError> {
+    let unknown = || ProfileError::UnknownEvent(text.to_owned());
+    let Some(inside) = text.strip_prefix('{') else {
+        return Ok(vec![EventSpec::parse(text)?]);
+    };
+    let (names, modifiers) = inside.split_once('}').ok_or_else(unknown)?;
+    let modifiers = match modifiers {
+        "" => "",
+        more => more.strip_prefix(':').ok_or_else(unknown)?,
+    };
+    let event = |name: &str| {
+        let own = match (
+            modifiers.is_empty(),
+            name.ends_with('/'),
+            name.contains(':'),
+        ) {
+            (true, ..) => name.to_owned(),
+            (_, true, _) | (_, _, true) => format!("{name}{modifiers}"),
+            _ => format!("{name}:{modifiers}"),
+        };
+        let group = Some(number);
+        EventSpec::parse(&own).map(|event| EventSpec { group, ..event })
+    };
+    split_list(names).into_iter().map(event).collect()
 }
 
 /// Whether this event is `cpu-clock` or `task-clock`.
@@ -274,6 +308,30 @@ pub fn is_hardware(kind: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_have_their_events_and_modifiers() {
+        assert_eq!(
+            split_list("{cycles,instructions}:u, page-faults,cpu/a=1,b=2/"),
+            ["{cycles,instructions}:u", "page-faults", "cpu/a=1,b=2/"]
+        );
+        let names = |text| -> Vec<String> {
+            let events = parse_group(text, 3).unwrap();
+            events.iter().map(EventSpec::full_name).collect()
+        };
+        assert_eq!(
+            names("{cycles,instructions:k}:u"),
+            ["cycles:u", "instructions"]
+        );
+        assert_eq!(names("{page-faults}"), ["page-faults"]);
+        assert!(parse_group("{a,b", 0).is_err() && parse_group("{cycles}x", 0).is_err());
+        let groups = |text| -> Vec<Option<u32>> {
+            let events = parse_group(text, 3).unwrap();
+            events.iter().map(|event| event.group).collect()
+        };
+        assert_eq!(groups("{cycles,branches}"), [Some(3), Some(3)]);
+        assert_eq!(groups("cycles"), [None]);
+    }
 
     #[test]
     fn names_and_modifiers_are_parsed() {

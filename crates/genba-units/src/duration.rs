@@ -26,6 +26,27 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses a time between outputs: a bare number is milliseconds, as in perf; else as [`parse_duration`].
+///
+/// # Errors
+/// As [`parse_duration`]; also below 10 ms.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
+    let bare = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let interval = match bare {
+        true => parse_duration(&format!("{text}ms"))?,
+        false => parse_duration(text)?,
+    };
+    match interval >= MIN_INTERVAL {
+        true => Ok(interval),
+        false => Err(format!(
+            "invalid interval {text:?}: at least 10 (ms), as in 100 or 1s"
+        )),
+    }
+}
+
+/// Shortest interval between outputs, as in perf.
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+
 /// Seconds of numbers with units that follow one another; a bare number stands alone.
 fn sum_of_seconds(text: &str) -> Option<f64> {
     let mut rest = text.trim();
@@ -122,6 +143,15 @@ pub fn rough_duration(seconds: f64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn bare_intervals_are_milliseconds() {
+        assert_eq!(parse_interval("1000"), Ok(Duration::from_secs(1)));
+        assert_eq!(parse_interval("2s"), Ok(Duration::from_secs(2)));
+        for bad in ["", "5", "5ms", "0", "x"] {
+            assert!(parse_interval(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn durations_are_parsed_with_and_without_units() {

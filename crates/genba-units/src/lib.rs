@@ -13,7 +13,7 @@ mod percent;
 pub use bytes::parse_bytes;
 pub use count::{parse_number, parse_positive_number};
 pub use cpu_list::parse_cpu_list;
-pub use duration::parse_duration;
+pub use duration::{parse_duration, parse_interval};
 pub use frequency::parse_frequency;
 pub use percent::parse_share;
 

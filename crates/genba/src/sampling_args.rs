@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use genba_profile::event::EventSpec;
-use genba_profile::sampler::{CallGraph, DEFAULT_RATE_HZ, Rate, RecordOptions};
+use genba_profile::sampler::{CallGraph, DEFAULT_RATE_HZ, Rate, RecordOptions, max_sample_rate_hz};
 use genba_units::parse_frequency;
 
 /// The sampler.
@@ -24,7 +24,7 @@ pub struct SamplingArgs {
     #[arg(short, long, value_name = "EVENT", value_parser = EventSpec::parse)]
     event: Option<EventSpec>,
 
-    /// Samples per second (`4999`, `5kHz`).
+    /// Samples per second (`4999`, `5kHz`, or `max`: what the kernel allows now).
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = DEFAULT_RATE_HZ,
           value_parser = rate, conflicts_with = "count")]
     freq: u64,
@@ -71,6 +71,10 @@ impl SamplingArgs {
 const MAX_RATE_HZ: u64 = 1_000_000;
 
 fn rate(text: &str) -> Result<u64, String> {
+    if text == "max" {
+        return max_sample_rate_hz()
+            .ok_or_else(|| "this system does not say how many samples it allows".to_owned());
+    }
     let hertz = parse_frequency(text)?;
     if hertz > MAX_RATE_HZ {
         return Err(format!(

@@ -4,6 +4,7 @@ use genba_model::{ExitKind, Stat};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
 use super::counter_summary::mean;
+use super::intervals::{self, Intervals};
 use super::{Reading, open, summarise};
 use crate::error::ProfileError;
 use crate::event::EventSpec;
@@ -29,9 +30,25 @@ pub fn once(
     events: &[EventSpec],
     cancel: &Cancel,
 ) -> Result<CountedRun, ProfileError> {
+    once_at_intervals(launcher, spec, events, cancel, None)
+}
+
+/// The same, with the counters read at intervals as well.
+///
+/// # Errors
+/// As [`once`].
+pub fn once_at_intervals(
+    launcher: &mut Launcher,
+    spec: &CommandSpec,
+    events: &[EventSpec],
+    cancel: &Cancel,
+    intervals: Option<Intervals<'_>>,
+) -> Result<CountedRun, ProfileError> {
     let gated = launcher.prepare(spec)?;
     let counters = open(gated.pid(), events);
-    let finished = gated.release().and_then(|running| running.wait(cancel))?;
+    let finished = intervals::during(&counters, intervals, || {
+        gated.release().and_then(|running| running.wait(cancel))
+    })?;
     let readings = counters.read();
     Ok(CountedRun {
         finished,
@@ -74,6 +91,8 @@ pub fn stat_of(command: &[String], runs: Vec<CountedRun>) -> Stat {
         user,
         system,
         exit,
+        threads: Vec::new(),
+        intervals: Vec::new(),
         notes,
     }
 }

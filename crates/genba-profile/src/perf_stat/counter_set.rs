@@ -25,10 +25,16 @@ pub struct Reading {
     pub running_share: f64,
 }
 
+/// A task (-1 is any) on a CPU (-1 is any).
+pub(super) type Place = (i32, i32);
+
+/// Count, time enabled and time running of a counter.
+pub(super) type Raw = [u64; 3];
+
 struct Slot {
     event: EventSpec,
-    /// One for each task that the counters were attached to.
-    counters: Result<Vec<OwnedFd>, CounterState>,
+    /// For each place that the counters were attached to, if its task has not ended meanwhile.
+    counters: Result<Vec<Option<OwnedFd>>, CounterState>,
 }
 
 /// When counters begin to count.
@@ -57,9 +63,10 @@ fn happens_in_kernel(event: &EventSpec) -> bool {
 
 fn open_one(
     event: &EventSpec,
-    task: i32,
+    (task, cpu): Place,
     begin: Begin,
     exclude_kernel: bool,
+    leader: Option<&OwnedFd>,
 ) -> io::Result<OwnedFd> {
     let mut attr = b::perf_event_attr {
         type_: event.kind,
@@ -70,33 +77,44 @@ fn open_one(
     };
     attr.__bindgen_anon_3.config1 = event.more_config[0];
     attr.__bindgen_anon_4.config2 = event.more_config[1];
-    attr.set_disabled((begin == Begin::AtExec).into());
-    attr.set_enable_on_exec((begin == Begin::AtExec).into());
-    attr.set_inherit(1);
+    // The others of a group begin with their leader.
+    let waits = begin == Begin::AtExec && leader.is_none();
+    attr.set_disabled(waits.into());
+    attr.set_enable_on_exec(waits.into());
+    attr.set_inherit((task >= 0).into());
     attr.set_exclude_user(event.exclude_user.into());
     attr.set_exclude_kernel(exclude_kernel.into());
     attr.set_exclude_hv(exclude_kernel.into());
-    syscalls::open(&mut attr, task, -1)
+    syscalls::open_in_group(&mut attr, task, cpu, leader)
 }
 
-/// Opens an event for all tasks. One that has ended meanwhile is left out.
+/// Opens an event at all places. A task that has ended meanwhile is left out.
 fn open_all(
     event: &EventSpec,
-    tasks: &[i32],
+    places: &[Place],
     begin: Begin,
     exclude_kernel: bool,
-) -> io::Result<Vec<OwnedFd>> {
-    let mut opened = Vec::with_capacity(tasks.len());
+    leaders: Option<&[Option<OwnedFd>]>,
+) -> io::Result<Vec<Option<OwnedFd>>> {
+    let mut opened = Vec::with_capacity(places.len());
     let mut gone = None;
-    for &task in tasks {
-        match open_one(event, task, begin, exclude_kernel) {
-            Ok(counter) => opened.push(counter),
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => gone = Some(error),
+    for (index, &place) in places.iter().enumerate() {
+        let leader = leaders.map(|leaders| leaders[index].as_ref());
+        let counter = match leader {
+            Some(None) => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+            leader => open_one(event, place, begin, exclude_kernel, leader.flatten()),
+        };
+        match counter {
+            Ok(counter) => opened.push(Some(counter)),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
+                opened.push(None);
+                gone = Some(error);
+            }
             Err(error) => return Err(error),
         }
     }
     match gone {
-        Some(error) if opened.is_empty() => Err(error),
+        Some(error) if opened.iter().all(Option::is_none) => Err(error),
         _ => Ok(opened),
     }
 }
@@ -105,30 +123,50 @@ fn open_all(
 /// threads and children. An event that cannot be counted is not an error: its reading says why.
 #[must_use]
 pub fn open(pid: i32, events: &[EventSpec]) -> CounterSet {
-    open_tasks(&[pid], Begin::AtExec, events)
+    open_places(&[(pid, -1)], Begin::AtExec, events)
 }
 
 /// Attaches counters to threads that run already, and to all that they start from now on.
 #[must_use]
 pub fn open_running(threads: &[i32], events: &[EventSpec]) -> CounterSet {
-    open_tasks(threads, Begin::Now, events)
+    let places: Vec<Place> = threads.iter().map(|&thread| (thread, -1)).collect();
+    open_places(&places, Begin::Now, events)
 }
 
-fn open_tasks(tasks: &[i32], begin: Begin, events: &[EventSpec]) -> CounterSet {
+/// Opens counters of all that runs on these CPUs.
+#[must_use]
+pub fn open_cpus(cpus: &[i32], events: &[EventSpec]) -> CounterSet {
+    let places: Vec<Place> = cpus.iter().map(|&cpu| (-1, cpu)).collect();
+    open_places(&places, Begin::Now, events)
+}
+
+fn open_places(places: &[Place], begin: Begin, events: &[EventSpec]) -> CounterSet {
     syscalls::raise_descriptor_limit();
     let mut kernel_refused = false;
     let mut all_refused = None;
-    let mut slots = Vec::new();
+    let mut slots: Vec<Slot> = Vec::new();
     for event in events {
         let mut event = event.clone();
-        let mut result = open_all(&event, tasks, begin, event.exclude_kernel);
+        // The first of its group leads it.
+        let leader =
+            (slots.iter()).find(|slot| event.group.is_some() && slot.event.group == event.group);
+        let leaders = match leader.map(|slot| &slot.counters) {
+            Some(Err(state)) => {
+                let counters = Err(*state);
+                slots.push(Slot { event, counters });
+                continue;
+            }
+            Some(Ok(leaders)) => Some(leaders.as_slice()),
+            None => None,
+        };
+        let mut result = open_all(&event, places, begin, event.exclude_kernel, leaders);
         let forbidden =
             |e: &io::Error| matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM));
         if result.as_ref().is_err_and(&forbidden) && !event.exclude_kernel && !event.exclude_user {
             kernel_refused = true;
             if !happens_in_kernel(&event) {
                 event.exclude_kernel = true;
-                result = open_all(&event, tasks, begin, true);
+                result = open_all(&event, places, begin, true, leaders);
             }
         }
         let counters = result.map_err(|e| {
@@ -156,11 +194,30 @@ impl CounterSet {
     /// Returns the readings of all counters in the order of the events.
     #[must_use]
     pub fn read(&self) -> Vec<Reading> {
-        self.slots.iter().map(read_slot).collect()
+        let mut from_the_start = self.zero();
+        self.read_since(&mut from_the_start)
+    }
+
+    /// The state of counters that have not counted yet, for [`Self::read_since`].
+    pub(super) fn zero(&self) -> Vec<Vec<Raw>> {
+        vec![Vec::new(); self.slots.len()]
+    }
+
+    /// Returns what the counters counted since they were in this state, which becomes that of now.
+    pub(super) fn read_since(&self, state: &mut [Vec<Raw>]) -> Vec<Reading> {
+        (self.slots.iter().zip(state))
+            .map(|(slot, before)| read_slot(slot, before))
+            .collect()
+    }
+
+    /// Whether the kernel permits this user none of the events that the machine has.
+    pub(super) fn is_forbidden(&self) -> bool {
+        let forbidden = |slot: &Slot| matches!(slot.counters, Err(CounterState::Forbidden));
+        self.slots.iter().any(forbidden) && self.slots.iter().all(|slot| slot.counters.is_err())
     }
 }
 
-fn read_slot(slot: &Slot) -> Reading {
+fn read_slot(slot: &Slot, before: &mut Vec<Raw>) -> Reading {
     let mut reading = Reading {
         name: slot.event.full_name(),
         event: slot.event.clone(),
@@ -171,7 +228,15 @@ fn read_slot(slot: &Slot) -> Reading {
     match &slot.counters {
         Err(state) => reading.state = *state,
         Ok(counters) => {
-            let raw: Vec<[u64; 3]> = counters.iter().filter_map(read_raw).collect();
+            let now: Vec<Raw> = (counters.iter().flatten())
+                .map(|counter| read_raw(counter).unwrap_or_default())
+                .collect();
+            before.resize(now.len(), Raw::default());
+            let since = |(now, before): (&Raw, &Raw)| {
+                std::array::from_fn(|field| now[field].saturating_sub(before[field]))
+            };
+            let raw: Vec<Raw> = now.iter().zip(before.iter()).map(since).collect();
+            *before = now;
             if let Some((value, share)) = sum(&raw) {
                 reading.state = CounterState::Counted;
                 reading.value = value;
@@ -182,9 +247,9 @@ fn read_slot(slot: &Slot) -> Reading {
     reading
 }
 
-/// Count, time enabled and time running of a counter.
-fn read_raw(counter: &OwnedFd) -> Option<[u64; 3]> {
-    let mut raw = [0u64; 3];
+/// Reads a counter; `None` where it cannot be read.
+fn read_raw(counter: &OwnedFd) -> Option<Raw> {
+    let mut raw = Raw::default();
     // SAFETY: reads at most the 24 bytes that `raw` has.
     let n = unsafe { libc::read(counter.as_raw_fd(), raw.as_mut_ptr().cast(), 24) };
     (n == 24).then_some(raw)
@@ -192,7 +257,7 @@ fn read_raw(counter: &OwnedFd) -> Option<[u64; 3]> {
 
 /// The counts of several tasks together, each scaled to the whole time, and the share of that time that
 /// was counted; `None` if no counter ran.
-fn sum(raw: &[[u64; 3]]) -> Option<(f64, f64)> {
+fn sum(raw: &[Raw]) -> Option<(f64, f64)> {
     let ran = raw.iter().filter_map(|&[count, enabled, running]| {
         let (value, share) = scaled(count, enabled, running)?;
         Some((value, share * enabled as f64, enabled as f64))

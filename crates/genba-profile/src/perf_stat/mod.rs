@@ -9,13 +9,17 @@ mod counted_run;
 mod counter_set;
 mod counter_summary;
 mod derived_ratios;
+mod intervals;
 mod running_processes;
+mod system_wide;
 
-pub use counted_run::{CountedRun, once, stat_of};
+pub use counted_run::{CountedRun, once, once_at_intervals, stat_of};
 pub use counter_set::{CounterSet, Reading, open};
 pub use counter_summary::summarise;
 pub use derived_ratios::derived_ratio;
-pub use running_processes::of_processes;
+pub use intervals::Intervals;
+pub use running_processes::{Watched, of_processes};
+pub use system_wide::{WatchedCpus, of_cpus};
 
 use crate::error::ProfileError;
 use crate::event::{self, EventSpec};
@@ -47,12 +51,14 @@ pub fn detailed() -> Vec<EventSpec> {
         .collect()
 }
 
-/// Parses a list of events such as `cycles:u,instructions`.
+/// Parses a list of events and groups of events such as `cycles:u,{branches,branch-misses}`.
 ///
 /// # Errors
 /// When a name is not known.
 pub fn parse_list(text: &str) -> Result<Vec<EventSpec>, ProfileError> {
-    (event::split_list(text).into_iter())
-        .map(EventSpec::parse)
-        .collect()
+    let mut events = Vec::new();
+    for (number, part) in (0u32..).zip(event::split_list(text)) {
+        events.extend(event::parse_group(part, number)?);
+    }
+    Ok(events)
 }

@@ -2,15 +2,26 @@
 
 use std::time::Instant;
 
-use genba_model::{Estimate, ExitKind, Stat};
+use genba_model::{Estimate, ExitKind, Stat, StatThread};
 use genba_run::Cancel;
 
-use super::{counter_set, summarise};
+use super::counter_set::{self, CounterSet};
+use super::intervals::{self, Intervals};
+use super::summarise;
 use crate::attach::Attach;
 use crate::error::ProfileError;
 use crate::event::EventSpec;
 use crate::sampler::initial_records::threads;
 use crate::wait_sampler::process_tree;
+
+/// How running processes are counted.
+#[derive(Default)]
+pub struct Watched<'a> {
+    /// Also each thread by itself; one that starts meanwhile counts for the thread that started it.
+    pub per_thread: bool,
+    /// Also at intervals.
+    pub intervals: Option<Intervals<'a>>,
+}
 
 /// Counts `events` of running processes and of those that they started or start, until the end that
 /// `what` says.
@@ -21,6 +32,7 @@ use crate::wait_sampler::process_tree;
 pub fn of_processes(
     what: Attach<'_>,
     events: &[EventSpec],
+    watched: Watched<'_>,
     cancel: &Cancel,
 ) -> Result<Stat, ProfileError> {
     // First of all, so that no number can be reused by another process unnoticed.
@@ -30,12 +42,31 @@ pub fn of_processes(
         .map(|(pid, _)| pid)
         .collect();
     let tasks: Vec<i32> = processes.iter().flat_map(|&pid| threads(pid)).collect();
+    let by_thread: Vec<(i32, String, CounterSet)> = (tasks.iter())
+        .filter(|_| watched.per_thread)
+        .map(|&tid| {
+            (
+                tid,
+                thread_name(tid),
+                counter_set::open_running(&[tid], events),
+            )
+        })
+        .collect();
     let counters = counter_set::open_running(&tasks, events);
     let before: Vec<CpuTicks> = processes.iter().map(|&pid| CpuTicks::of(pid)).collect();
     let began = Instant::now();
-    let run = what.wait(ends, cancel, &|| false)?;
+    let run = intervals::during(&counters, watched.intervals, || {
+        what.wait(ends, cancel, &|| false)
+    })?;
     let seconds = began.elapsed().as_secs_f64();
     let readings = counters.read();
+    let threads = (by_thread.into_iter())
+        .map(|(tid, name, counters)| StatThread {
+            tid,
+            name,
+            counters: summarise(&[counters.read()], seconds),
+        })
+        .collect();
     let mut spent = CpuTicks::default();
     for (&pid, before) in processes.iter().zip(&before) {
         let after = CpuTicks::of(pid);
@@ -63,8 +94,16 @@ pub fn of_processes(
         user: of_ticks(spent.user),
         system: of_ticks(spent.system),
         exit: ExitKind::Code(0),
+        threads,
+        intervals: Vec::new(),
         notes,
     })
+}
+
+/// The name of a thread; empty if it has ended.
+fn thread_name(tid: i32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
 }
 
 /// CPU time of a process with the children that it has waited for, in clock ticks.

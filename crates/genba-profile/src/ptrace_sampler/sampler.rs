@@ -176,6 +176,7 @@ fn open(target: Target, hz: u64) -> Result<(OpenedEvents, &'static str), Profile
                 exclude_kernel: name.ends_with(":u"),
                 on_exec: matches!(target, Target::BeforeExec(_)),
                 build_ids,
+                switches: false,
                 watermark: 0,
             };
             let mut attr = build(&plan);

@@ -29,6 +29,8 @@ pub struct AttrPlan {
     pub on_exec: bool,
     /// Whether the kernel puts build ids into map records.
     pub build_ids: bool,
+    /// Whether the kernel writes a record of each switch to and from the target.
+    pub switches: bool,
     /// Bytes in a ring buffer that wake the recorder.
     pub watermark: u32,
 }
@@ -72,6 +74,7 @@ pub fn build(plan: &AttrPlan) -> perf_event_attr {
     attr.set_comm(1);
     attr.set_comm_exec(1);
     attr.set_task(1);
+    attr.set_context_switch(plan.switches.into());
     attr.set_sample_id_all(1);
     // A clock that other processes can read too, so that samples can be matched with other events.
     attr.set_use_clockid(1);

@@ -20,7 +20,7 @@ pub use event_choice::{EventChoice, choose_event};
 pub use record_options::{CallGraph, RecordOptions};
 pub use recording_session::{RecordingSession, Target};
 pub use ring_buffer::SampleCounts;
-pub use sampling_rate::{DEFAULT_RATE_HZ, Rate};
+pub use sampling_rate::{DEFAULT_RATE_HZ, Rate, max_sample_rate_hz};
 
 /// The attribute of a plain recording, as bytes.
 #[cfg(test)]
@@ -33,9 +33,10 @@ pub(crate) fn sys_attr_for_tests() -> Vec<u8> {
         exclude_kernel: true,
         on_exec: true,
         build_ids: true,
+        switches: false,
         watermark: 0,
     };
     syscalls::attr_bytes(&event_attr::build(&plan))
 }
 
-pub(crate) use host_description::{describe, monotonic_ns, thread_cpu_time};
+pub(crate) use host_description::{describe, monotonic_ns, online_cpus, thread_cpu_time};

@@ -52,6 +52,8 @@ pub struct RecordOptions {
     pub user_only: bool,
     /// Size of each ring buffer, pages (a power of two); by the kind of call stacks if `None`.
     pub ring_pages: Option<usize>,
+    /// Records each switch to and from the target as well, for `perf script --show-switch-events`.
+    pub switches: bool,
     /// Fails where perf events are forbidden, instead of sampling by timer signals.
     pub no_timer_fallback: bool,
     /// Samples by timer signals even where perf events work.

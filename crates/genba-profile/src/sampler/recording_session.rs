@@ -338,6 +338,7 @@ fn open_all(
             exclude_kernel: !choice.kernel,
             on_exec: matches!(target, Sampled::BeforeExec(_)),
             build_ids,
+            switches: options.switches,
             watermark: (pages * rustix::param::page_size() / 2) as u32,
         };
         let mut attr = build(&plan);

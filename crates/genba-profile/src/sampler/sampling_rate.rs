@@ -51,7 +51,8 @@ impl Rate {
 
 /// The highest frequency that the kernel allows now, Hz. The kernel lowers it when sampling
 /// interrupts take too long.
-pub(super) fn max_sample_rate_hz() -> Option<u64> {
+#[must_use]
+pub fn max_sample_rate_hz() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate").ok()?;
     text.trim().parse().ok()
 }

@@ -14,13 +14,24 @@ thread_local! {
 
 /// Opens an event for a thread (`pid`; 0 is this one) on a CPU (-1 is any).
 pub fn open(attr: &mut perf_event_attr, pid: i32, cpu: i32) -> io::Result<OwnedFd> {
+    open_in_group(attr, pid, cpu, None)
+}
+
+/// The same, in the group of another event.
+pub fn open_in_group(
+    attr: &mut perf_event_attr,
+    pid: i32,
+    cpu: i32,
+    leader: Option<&OwnedFd>,
+) -> io::Result<OwnedFd> {
     #[cfg(test)]
     if let Some(errno) = REFUSE.get() {
         return Err(io::Error::from_raw_os_error(errno));
     }
     attr.size = size_of::<perf_event_attr>() as u32;
+    let group = leader.map_or(-1, AsRawFd::as_raw_fd);
     // SAFETY: `attr` is a whole, initialised attribute of the size that it names.
-    let fd = unsafe { sys::perf_event_open(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC.into()) };
+    let fd = unsafe { sys::perf_event_open(attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC.into()) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -81,6 +81,7 @@ impl CpuClock {
                 exclude_kernel: name.ends_with(":u"),
                 on_exec: matches!(target, Target::BeforeExec(_)),
                 build_ids,
+                switches: false,
                 watermark: 0,
             });
             // Every sample wakes this process at once: the others are looked at while they are as

@@ -55,7 +55,7 @@ pub use profile_report::{By, ReportOptions, report};
 pub use proof::proof;
 pub use script_functions::{ScriptOptions, script};
 pub use source_fix::source_fix;
-pub use stat::stat;
+pub use stat::{STAT_INTERVAL_HEAD, stat, stat_interval};
 pub use sweep::sweep;
 pub use try_variants::trial;
 pub use waits::{thread_division, thread_times, waits};

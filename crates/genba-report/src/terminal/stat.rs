@@ -1,6 +1,6 @@
 //! `genba stat`: event counters as in `perf stat -d`.
 
-use genba_model::{CounterState, Stat};
+use genba_model::{Counter, CounterState, Estimate, Stat, StatInterval};
 use genba_units::format;
 
 use crate::terminal::screen::{DIM, STRONG};
@@ -26,45 +26,21 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
         "{}\n\n",
         screen.paint(STRONG, &safe_text::fit(&head, width))
     );
-    let mut table = Table::new(vec![
-        Column::right(""),
-        Column::left(""),
-        Column::flexible("", 12),
-        Column::left(""),
-        Column::flexible("", 24),
-        Column::right(""),
-    ]);
+    let mut table = table();
     for counter in &stat.counters {
-        let (CounterState::Counted, Some(value)) = (counter.state, &counter.value) else {
-            continue;
-        };
-        let amount = if counter.unit.is_empty() {
-            format::counted(value)
-        } else {
-            format::grouped_decimals(value.value, 2)
-        };
-        let note = counter
-            .note
-            .as_ref()
-            .map(|n| counters::note_text(n.value, &n.text))
-            .unwrap_or_default();
-        let multiplexed = if counter.running_share < 0.9995 {
-            format!("({})", format::share(counter.running_share))
-        } else {
-            String::new()
-        };
-        table.row(vec![
-            amount.into(),
-            counter.unit.as_str().into(),
-            Cell::new(counter.event.as_str(), STRONG),
-            Cell::new(format::plus_minus(value), DIM),
-            note.into(),
-            Cell::new(multiplexed, DIM),
-        ]);
+        row(&mut table, counter);
     }
     out.push_str(&table.render(screen));
-    let shared =
-        |c: &genba_model::Counter| c.state == CounterState::Counted && c.running_share < 0.9995;
+    for thread in &stat.threads {
+        let name = format!("\n  {} {}\n", safe_text::fit(&thread.name, 20), thread.tid);
+        out.push_str(&screen.paint(STRONG, &name));
+        let mut table = self::table();
+        for counter in &thread.counters {
+            row(&mut table, counter);
+        }
+        out.push_str(&table.render(screen));
+    }
+    let shared = |c: &Counter| c.state == CounterState::Counted && c.running_share < 0.9995;
     if stat.counters.iter().any(shared) {
         let legend = "(…): share of the time that a multiplexed event was counted; its value is extrapolated";
         for line in super::wrap(legend, width - 2) {
@@ -98,6 +74,78 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
         super::remark(&mut out, note, screen);
     }
     out
+}
+
+/// Renders the counters of an interval, each with the time at its end, as `perf stat -I` does.
+#[must_use]
+pub fn stat_interval(interval: &StatInterval) -> String {
+    let mut out = String::new();
+    for counter in &interval.counters {
+        let (amount, note) = match (&counter.value, counter.state) {
+            (Some(value), _) => (amount(counter, value), note(counter)),
+            (None, CounterState::NotCounted) => ("<not counted>".to_owned(), String::new()),
+            // The totals say why.
+            (None, _) => continue,
+        };
+        let line = format!(
+            "{:>12.6} {amount:>18} {:<4} {:<24} {note}",
+            interval.end_seconds,
+            counter.unit,
+            safe_text::fit(&counter.event, 60),
+        );
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// The head of the lines of [`stat_interval`].
+pub const STAT_INTERVAL_HEAD: &str = "#   time (s)             counts unit event\n";
+
+fn table() -> Table {
+    Table::new(vec![
+        Column::right(""),
+        Column::left(""),
+        Column::flexible("", 12),
+        Column::left(""),
+        Column::flexible("", 24),
+        Column::right(""),
+    ])
+}
+
+/// Adds a counter that has a value.
+fn row(table: &mut Table, counter: &Counter) {
+    let (CounterState::Counted, Some(value)) = (counter.state, &counter.value) else {
+        return;
+    };
+    let multiplexed = if counter.running_share < 0.9995 {
+        format!("({})", format::share(counter.running_share))
+    } else {
+        String::new()
+    };
+    table.row(vec![
+        amount(counter, value).into(),
+        counter.unit.as_str().into(),
+        Cell::new(counter.event.as_str(), STRONG),
+        Cell::new(format::plus_minus(value), DIM),
+        note(counter).into(),
+        Cell::new(multiplexed, DIM),
+    ]);
+}
+
+fn amount(counter: &Counter, value: &Estimate) -> String {
+    if counter.unit.is_empty() {
+        format::counted(value)
+    } else {
+        format::grouped_decimals(value.value, 2)
+    }
+}
+
+/// The derived ratio; empty where there is none.
+fn note(counter: &Counter) -> String {
+    let note = counter.note.as_ref();
+    note.map(|one| counters::note_text(one.value, &one.text))
+        .unwrap_or_default()
 }
 
 /// Returns the text after a blank; empty where it is empty.

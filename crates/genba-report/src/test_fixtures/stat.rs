@@ -26,6 +26,8 @@ pub fn stat() -> Stat {
         note: None,
     };
     Stat {
+        threads: Vec::new(),
+        intervals: Vec::new(),
         command: vec!["./tostr".into(), "300".into()],
         runs: 3,
         counters: vec![

@@ -39,6 +39,10 @@ pub struct Args {
     #[arg(long)]
     script: bool,
 
+    /// Record each switch of the target to and from a CPU as well, for `perf script --show-switch-events`.
+    #[arg(long)]
+    switch_events: bool,
+
     /// File to write; an existing one becomes FILE.old.
     #[arg(short = 'o', long, value_name = "FILE", default_value = "perf.data")]
     file: PathBuf,
@@ -50,7 +54,8 @@ pub struct Args {
 /// Runs `genba record`. The command's output is passed through, as perf does.
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
     args.run.pass_input_on();
-    let options = args.sampling.options(CallGraph::None);
+    let mut options = args.sampling.options(CallGraph::None);
+    options.switches = args.switch_events;
     let cancel = interrupt::token()?;
     let command: Vec<String> = std::env::args_os()
         .map(|word| genba_run::text_of(&word))

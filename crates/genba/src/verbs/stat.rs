@@ -1,12 +1,16 @@
 //! `genba stat`: count hardware and software events of a command.
 
+use std::time::Duration;
+
 use clap::Args as ClapArgs;
 use genba_investigate::event_counters::{self, CounterOptions};
-use genba_model::{Counter, CounterState, ExitKind, Stat};
+use genba_model::{Counter, CounterState, ExitKind, Stat, StatInterval};
 use genba_profile::event::EventSpec;
+use genba_profile::perf_stat::{Intervals, Watched, WatchedCpus};
 use genba_profile::{Attach, ProfileError, perf_stat};
 use genba_report::terminal;
 use genba_run::{Cancel, Launcher};
+use genba_units::{parse_cpu_list, parse_interval};
 
 use crate::attach_args::AttachArgs;
 use crate::command_args::CommandArgs;
@@ -24,6 +28,10 @@ use crate::unread_input;
   genba stat -r 10 -- ./prog                means with intervals over ten runs
   genba stat -e cycles:u,branch-misses -- ./prog
   genba stat -e r01c2,cpu/event=0xc0/u -- ./prog    raw events and those of a PMU in sysfs
+  genba stat -e '{cycles,instructions}' -- ./prog   a group: counted at the same time or not at all
+  genba stat -I 1000 -- ./prog              also each second
+  genba stat -a -- sleep 3                  all that runs on all CPUs (as root); -C 0,2-3: on these
+  genba stat --per-thread -p 1234           also each thread of a running process
   genba stat -p 1234                        a running process, until Ctrl-C or its end
   genba stat -p 1234 -- sleep 3             for three seconds (or --seconds 3)")]
 pub struct Args {
@@ -43,6 +51,22 @@ pub struct Args {
     /// Exit with 0 although the command fails.
     #[arg(short, long)]
     ignore_failure: bool,
+
+    /// Print the counters at this interval as well: milliseconds, or a duration (`1s`).
+    #[arg(short = 'I', long = "interval-print", value_name = "MS", value_parser = parse_interval)]
+    interval: Option<Duration>,
+
+    /// Count all that runs on all CPUs, until Ctrl-C, --timeout or the end of the command.
+    #[arg(short, long, conflicts_with = "pid")]
+    all_cpus: bool,
+
+    /// Count all that runs on these CPUs (`0,2-3`).
+    #[arg(short = 'C', long, value_name = "LIST", conflicts_with = "pid", value_parser = cpu_list)]
+    cpu: Option<CpuList>,
+
+    /// Show the counters of each thread of the processes of -p as well.
+    #[arg(long, requires = "pid")]
+    per_thread: bool,
 
     #[command(flatten)]
     attach: AttachArgs,
@@ -68,50 +92,110 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         })?,
         None => perf_stat::detailed(),
     };
-    let cancel = interrupt::token()?;
-    if !args.attach.pid.is_empty() {
-        let stat = of_processes(&args, &events, &cancel)?;
-        return print(&args, stat, &cancel, output);
+    if args.runs > 1 && (args.interval.is_some() || args.is_system_wide()) {
+        return Err(Failure::usage("-I, -a and -C are for one run: omit -r"));
     }
-    let prepared = args.run.prepare_shown(&args.json)?;
-    // A single run that fails is shown with its counters, as perf does.
-    let ignore_failure = args.ignore_failure || args.runs == 1;
-    let options = CounterOptions {
-        events,
-        runs: args.runs,
-        ignore_failure,
-    };
-    let mut launcher = Launcher::new()?;
-    let mut progress = ProgressLine::beside(&prepared.spec, output);
-    let stat = event_counters::count(
-        &mut launcher,
-        &prepared.spec,
-        &prepared.workload.command,
-        &options,
-        &cancel,
-        &mut progress,
-    )?;
-    drop(progress);
+    let cancel = interrupt::token()?;
+    let mut shown = Vec::new();
+    let mut stat = of_whatever(&args, events, &mut shown, &cancel, output)?;
+    stat.intervals = shown;
     print(&args, stat, &cancel, output)
 }
 
-/// Counts the events of running processes.
-fn of_processes(args: &Args, events: &[EventSpec], cancel: &Cancel) -> Result<Stat, Failure> {
+/// Counts what the arguments name; `shown` gets the intervals, which are printed as they end.
+fn of_whatever(
+    args: &Args,
+    events: Vec<EventSpec>,
+    shown: &mut Vec<StatInterval>,
+    cancel: &Cancel,
+    output: &Output,
+) -> Result<Stat, Failure> {
+    let silent = args.json.wanted();
+    let mut each = |interval: StatInterval| {
+        if !silent {
+            // A reader that has gone is told of by what follows.
+            let head = if shown.is_empty() {
+                terminal::STAT_INTERVAL_HEAD
+            } else {
+                ""
+            };
+            let _ = output.result(&format!("{head}{}", terminal::stat_interval(&interval)));
+        }
+        shown.push(interval);
+    };
+    let intervals = args.interval.map(|every| Intervals {
+        every,
+        each: &mut each,
+    });
+    let has_command = !args.run.command.is_empty();
     let mut launcher;
     let prepared;
-    let command = if args.run.command.is_empty() {
-        None
-    } else {
+    let command = if has_command || !(args.is_system_wide() || !args.attach.pid.is_empty()) {
         prepared = args.run.prepare_shown(&args.json)?;
         launcher = Launcher::new()?;
-        Some((&mut launcher, &prepared.spec))
+        Some((&mut launcher, &prepared))
+    } else {
+        None
     };
-    let attach = Attach {
-        pids: &args.attach.pid,
-        timeout: args.attach.time(&args.run),
-        command,
+    if args.is_system_wide() {
+        let what = WatchedCpus {
+            cpus: args.cpu.as_ref().map(|list| list.0.as_slice()),
+            timeout: args.run.timeout,
+            command: command.map(|(launcher, prepared)| (launcher, &prepared.spec)),
+            intervals,
+        };
+        return Ok(perf_stat::of_cpus(what, &events, cancel)?);
+    }
+    if !args.attach.pid.is_empty() {
+        let attach = Attach {
+            pids: &args.attach.pid,
+            timeout: args.attach.time(&args.run),
+            command: command.map(|(launcher, prepared)| (launcher, &prepared.spec)),
+        };
+        let watched = Watched {
+            per_thread: args.per_thread,
+            intervals,
+        };
+        return Ok(perf_stat::of_processes(attach, &events, watched, cancel)?);
+    }
+    let Some((launcher, prepared)) = command else {
+        return Err(Failure::usage("no command to run"));
     };
-    Ok(perf_stat::of_processes(attach, events, cancel)?)
+    let (spec, words) = (&prepared.spec, &prepared.workload.command);
+    if intervals.is_some() {
+        let run = perf_stat::once_at_intervals(launcher, spec, &events, cancel, intervals)?;
+        return Ok(perf_stat::stat_of(words, vec![run]));
+    }
+    let options = CounterOptions {
+        events,
+        runs: args.runs,
+        // A single run that fails is shown with its counters, as perf does.
+        ignore_failure: args.ignore_failure || args.runs == 1,
+    };
+    let mut progress = ProgressLine::beside(spec, output);
+    Ok(event_counters::count(
+        launcher,
+        spec,
+        words,
+        &options,
+        cancel,
+        &mut progress,
+    )?)
+}
+
+/// Numbers of CPUs.
+#[derive(Clone, Debug)]
+struct CpuList(Vec<i32>);
+
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    let cpus = parse_cpu_list(text)?;
+    Ok(CpuList(cpus.into_iter().map(|cpu| cpu as i32).collect()))
+}
+
+impl Args {
+    fn is_system_wide(&self) -> bool {
+        self.all_cpus || self.cpu.is_some()
+    }
 }
 
 /// Prints the counters.
@@ -126,7 +210,9 @@ fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResul
     }
     Ok(match exit {
         // Ctrl-C is the usual end of watching a process.
-        _ if cancel.is_triggered() && args.attach.pid.is_empty() => Exit::Interrupted,
+        _ if cancel.is_triggered() && args.attach.pid.is_empty() && !args.is_system_wide() => {
+            Exit::Interrupted
+        }
         ExitKind::Code(0) if nothing_counted => {
             output.note("none of these events can be counted on this machine or by this user; events that always can: -e task-clock,page-faults");
             Exit::Unsupported
