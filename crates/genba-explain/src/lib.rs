@@ -30,5 +30,5 @@ pub use catalogue::{DETECTORS, Detector, explain};
 pub use findings::Limits;
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};
-pub use places::time_places;
+pub use places::{script_lines, time_places};
 pub use script_lists::{LineText, script_lists};

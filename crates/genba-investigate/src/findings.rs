@@ -1,8 +1,10 @@
 //! Findings of the document, worded, and the places with most time; both with lines of source.
 
 use genba_code::SourceCache;
-use genba_explain::{AnalysisInput, Limits, explain, script_lists, time_places};
+use genba_explain::{AnalysisInput, Limits, explain, script_lines, script_lists, time_places};
 use genba_model::{Finding, FindingSite, Profile, ScriptProfile, SourceLine, TimePlace};
+
+use genba_runtime::script::may_be_interpreter;
 
 /// Returns the findings for a program, largest gain first, and the places with most time.
 #[must_use]
@@ -21,23 +23,39 @@ pub fn findings(
     (findings, places)
 }
 
-/// Adds the findings about lines of a script, largest gain first.
-pub(crate) fn add_script_findings(
+/// Share of the time in scripts from which findings and places are theirs, not the interpreter's.
+const MIN_SHARE_OF_SCRIPTS: f64 = 0.5;
+
+/// Adds the findings about lines of a script, largest gain first. Where most of the time is in scripts, what is said of the
+/// interpreter's own code is replaced by their lines; returns the number of findings that are omitted.
+pub(crate) fn explain_script(
     findings: &mut Vec<Finding>,
+    places: &mut Vec<TimePlace>,
     script: &ScriptProfile,
     profile: &Profile,
     sources: &mut SourceCache,
-) {
+) -> usize {
     let limits = Limits {
         min_gain: genba_model::MIN_GAIN,
         samples: profile.samples,
     };
+    let mut omitted = 0;
+    if 1.0 - script.outside.value >= MIN_SHARE_OF_SCRIPTS {
+        let before = findings.len();
+        findings.retain(|one| !may_be_interpreter(&one.site.module));
+        omitted = before - findings.len();
+        *places = script_lines(script);
+        for place in places {
+            add(&mut place.source, &place.site, sources);
+        }
+    }
     let mut text = |file: &str, line: u32| sources.line(file, line);
     let diagnoses = script_lists(script, profile, &mut text, limits);
     let mut found = genba_report::findings(&diagnoses);
     add_source_lines(&mut found, sources);
     findings.extend(found);
     findings.sort_by(|a, b| (b.predicted_speedup.value).total_cmp(&a.predicted_speedup.value));
+    omitted
 }
 
 /// Maximum number of lines of a site; of a longer range the first lines are shown.

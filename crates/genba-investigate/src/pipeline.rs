@@ -19,7 +19,7 @@ use genba_run::{Cancel, CommandSpec, Executor, Finished, Launcher, RunError};
 use genba_stats::StopRule;
 
 use crate::event_counters::CounterOptions;
-use crate::findings::add_script_findings;
+use crate::findings::explain_script;
 use crate::join_counts::ExecutionCountOptions;
 use crate::repeat_runs::{self, Repeat};
 use crate::sampling::BeforeSampling;
@@ -256,12 +256,19 @@ impl Pipeline<'_> {
         let mut located = self.sample(&known, progress)?;
         let script = self.sample_script(located.profile.as_ref(), progress)?;
         if let (Some(script), Some(profile)) = (&script, &located.profile) {
-            add_script_findings(
+            let omitted = explain_script(
                 &mut located.findings,
+                &mut located.places,
                 script,
                 profile,
                 &mut SourceCache::new(),
             );
+            if omitted > 0 {
+                self.notes.push(format!(
+                    "findings about the interpreter's own code are omitted ({omitted}): most of the time is in the script; \
+                     --no-script shows them"
+                ));
+            }
         }
         progress.update("writing the page", None);
         let investigation = Investigation {

@@ -19,6 +19,8 @@ pub enum TimePlaceKind {
     Library,
     /// The kernel; executions are not known.
     Kernel,
+    /// A line of a script, with the C functions that the interpreter calls for its function.
+    ScriptLine,
     /// A function with what it calls, where the time is spread over many functions; executions are
     /// its calls. Its time is in the other places, too, and divided by counted calls as if each call
     /// of a function took the same time (model).

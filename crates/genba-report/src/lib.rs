@@ -28,7 +28,7 @@ mod wording;
 pub use safe_text::{sanitise, sanitise_lines};
 pub use terminal::screen::Screen;
 pub use wording::diagnosis::findings;
-pub use wording::findings::place_to_annotate;
+pub use wording::findings::next_command;
 pub use wording::gate::second_opinion;
 pub use wording::loop_verdicts::loop_verdict;
 pub use wording::source_fix::patch_header;

@@ -242,6 +242,77 @@ fn investigation_stores_script_functions() {
 }
 
 #[test]
+fn membership_test_on_a_list_is_a_finding_at_its_line() {
+    let test = "membership_test_on_a_list_is_a_finding_at_its_line";
+    let names = ["/usr/bin/python3.11", "python3.11", "python3"];
+    let Some(python) = interpreter(&names, "Python 3.11.") else {
+        genba_testing::skip(test, "python3.11", "no CPython 3.11");
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let source = "def unique(words):
+    seen = []
+    for word in words:
+        if word not in seen:
+            seen.append(word)
+    return seen
+print(len(unique([str(i * 7919 % 1000) for i in range(20000)])))
+";
+    std::fs::write(at.join("unique.py"), source).expect("the program");
+    let line = [
+        "investigate",
+        "--no-proof",
+        "--budget",
+        "1",
+        "--json",
+        "--",
+        &python,
+        "unique.py",
+    ];
+    let (code, out, err) = run_genba(at, &line);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let functions = &document["profile"]["functions"];
+    let counted = functions
+        .as_array()
+        .is_some_and(|all| all.iter().any(|one| one["calls"].is_u64()));
+    if document["script"].is_null() || !counted {
+        genba_testing::skip(
+            test,
+            genba_testing::PERF_EVENT,
+            &document["notes"].to_string(),
+        );
+        return;
+    }
+    let first = &document["findings"][0];
+    assert_eq!(first["cause"], "quadratic", "{}", document["findings"]);
+    assert_eq!(
+        (&first["site"]["line"], &first["site"]["function"]),
+        (&4.into(), &"unique".into())
+    );
+    assert!(
+        first["example"].to_string().contains("seen[w] = True"),
+        "{first}"
+    );
+    assert!(
+        first["predicted_speedup"]["value"].as_f64() > Some(3.0),
+        "{first}"
+    );
+    // Nothing is said of the interpreter's own functions.
+    assert_eq!(
+        document["places"][0]["kind"], "script-line",
+        "{}",
+        document["places"]
+    );
+    assert!(
+        !document["findings"].to_string().contains("no-symbols"),
+        "{}",
+        document["findings"]
+    );
+}
+
+#[test]
 fn unsupported_interpreter_version_is_noted_once() {
     // Not a CPython of any version, but one that says which it is, where 3.11 does.
     let source = "

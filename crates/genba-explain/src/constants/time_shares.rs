@@ -131,5 +131,8 @@ pub(crate) const MAX_PART_OF_ONE_CALLEE: f64 = 0.6;
 /// calls: they are the answer. Chosen.
 pub(crate) const ENOUGH_SHARE_OF_PLACES: f64 = 0.5;
 
+/// Share of the time from which a line of a script is a place of its own. Chosen.
+pub(crate) const MIN_SHARE_OF_SCRIPT_LINE: f64 = 0.03;
+
 /// Share of the time in membership tests of a script's line from which they are reported. Chosen.
 pub(crate) const MIN_SHARE_OF_SCRIPT_SEARCHES: f64 = 0.1;

@@ -10,7 +10,10 @@ mod code_pieces;
 mod idle_iterations;
 mod kernel_time;
 mod library_lines;
+mod script_lines;
 mod with_callees;
+
+pub use script_lines::script_lines;
 
 use genba_model::{Diagnosis, Estimate, FindingSite, PlaceCaller, TimePlace, TimePlaceKind};
 

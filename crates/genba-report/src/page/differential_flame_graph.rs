@@ -245,7 +245,7 @@ mod tests {
             out.contains("800 ms before, 450 ms after: −350 ms"),
             "{out}"
         );
-        assert!(out.contains("0 s before, 50 ms after: +50 ms"), "{out}");
+        assert!(out.contains("0 s before, 50.0 ms after: +50.0 ms"), "{out}");
         assert!(
             out.contains("gone&lt;i&gt;") && !out.contains("gone<i>"),
             "{out}"

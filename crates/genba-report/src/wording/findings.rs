@@ -133,10 +133,27 @@ pub(crate) fn no_more_findings(
     text
 }
 
-/// Returns the function to look at next: that of the first finding, else the one with most time whose source
-/// is known.
+/// Returns the command to look closer with: at the function of the first finding, else at the one with most time whose
+/// source is known. Functions of scripts have no instructions.
 #[must_use]
-pub fn place_to_annotate(all: &Investigation) -> Option<&str> {
+pub fn next_command(all: &Investigation) -> Option<String> {
+    let case = &all.case;
+    let scripts = all.script.iter().flat_map(|script| &script.functions);
+    let first = all.findings.first().map(|finding| &finding.site);
+    let of_script = first
+        .filter(|site| site.addresses.is_empty())
+        .is_some_and(|site| {
+            scripts
+                .map(|one| (&one.function, Some(&one.file)))
+                .any(|one| one == (&site.function, site.file.as_ref()))
+        });
+    match of_script {
+        true => Some(format!("genba report -i {case} --by script")),
+        false => place_to_annotate(all).map(|name| format!("genba annotate -i {case} '{name}'")),
+    }
+}
+
+fn place_to_annotate(all: &Investigation) -> Option<&str> {
     let has_source = |a: &&Annotation| a.instructions.iter().any(|one| one.line.is_some());
     let known = (all.findings.first()).filter(|finding| finding.site.file.is_some());
     let of_finding = known.map(|finding| finding.site.function.as_str());

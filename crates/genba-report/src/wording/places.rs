@@ -62,6 +62,7 @@ pub(crate) fn kind(place: &TimePlace) -> &'static str {
         TimePlaceKind::Library if place.site.module == "[jit]" => "generated code",
         TimePlaceKind::Library => "library, not divided among its callers",
         TimePlaceKind::Kernel => "kernel",
+        TimePlaceKind::ScriptLine => "line of the script",
         TimePlaceKind::WithCallees => "function, inclusive of its callees",
     }
 }

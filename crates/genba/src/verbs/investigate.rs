@@ -188,11 +188,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         return Ok(Exit::Done);
     }
     let page = outcome.page.display().to_string();
-    let place = genba_report::place_to_annotate(&outcome.investigation);
-    let command = place.map(|function| {
-        let case = &outcome.investigation.case;
-        format!("genba annotate -i {case} '{function}'")
-    });
+    let command = genba_report::next_command(&outcome.investigation);
     let next = Next {
         page: Some(&page),
         command: command.as_deref(),
