@@ -227,8 +227,18 @@ fn options_and_words_of_other_verbs_are_answered_with_the_verb_that_takes_them()
         2,
         read,
     );
-    fails(here.path(), &["record", "-a", "--", "true"], 2, "genba stat -a");
-    fails(here.path(), &["record", "-C", "0", "--", "true"], 2, "genba stat -a");
+    fails(
+        here.path(),
+        &["record", "-a", "--", "true"],
+        2,
+        "genba stat -a",
+    );
+    fails(
+        here.path(),
+        &["record", "-C", "0", "--", "true"],
+        2,
+        "genba stat -a",
+    );
     for verb in ["record", "wait", "grow"] {
         fails(here.path(), &[verb, "-i", "a.data"], 2, read);
     }

@@ -144,6 +144,42 @@ fn formats_agree(test: &str, directory: &Path) {
     let share = hottest["self"]["value"].as_f64().expect("a share");
     let name = hottest["function"].as_str().expect("a name");
     go_agrees(test, directory, own, name, share);
+    callgrind_annotate_agrees(test, directory, own);
+    let samples = report["samples"].as_u64().expect("a number");
+    collapse_perf_agrees(directory, samples);
+}
+
+/// `callgrind_annotate` shows the total.
+fn callgrind_annotate_agrees(test: &str, directory: &Path, own: f64) {
+    if !support::tool_exists(test, "callgrind_annotate") {
+        return;
+    }
+    let run = Command::new("callgrind_annotate")
+        .arg("out.callgrind")
+        .current_dir(directory)
+        .output()
+        .expect("callgrind_annotate starts");
+    let text = String::from_utf8_lossy(&run.stdout);
+    let total = text.lines().find(|line| line.contains("PROGRAM TOTALS"));
+    let total = total.and_then(|line| line.split_whitespace().next());
+    let total: f64 = total.expect("totals").replace(',', "").parse().expect("ns");
+    assert!((total / own - 1.0).abs() < 1e-9, "{total} of {own}");
+}
+
+/// inferno's reader of the text of perf script, a port of stackcollapse-perf.pl, finds all samples.
+fn collapse_perf_agrees(directory: &Path, samples: u64) {
+    use inferno::collapse::Collapse as _;
+    let mut folded = Vec::new();
+    inferno::collapse::perf::Folder::default()
+        .collapse_file(Some(directory.join("out.perf-script")), &mut folded)
+        .expect("text of perf script");
+    let folded = String::from_utf8(folded).expect("UTF-8");
+    let count = |line: &str| line.rsplit_once(' ').expect("a count").1.parse::<u64>();
+    let sum: u64 = folded
+        .lines()
+        .map(|line| count(line).expect("a number"))
+        .sum();
+    assert_eq!(sum, samples, "{folded}");
 }
 
 /// `go tool pprof` shows the total, and the hottest function with its share.
@@ -220,6 +256,7 @@ fn formats_agree_for_eight_threads() {
             .is_some_and(|name| name.contains("worker"))
     });
     assert_eq!(workers.count(), 8);
+    speedscope_shows(test, place.path(), "mix");
 }
 
 #[test]
@@ -239,6 +276,7 @@ fn formats_agree_for_compiled_javascript() {
     formats_agree(test, place.path());
     let text = String::from_utf8(export(place.path(), "collapsed")).expect("UTF-8");
     assert!(text.contains("fib"), "{text}");
+    speedscope_shows(test, place.path(), "fib");
 }
 
 /// speedscope itself, in a browser, shows this function in its table.

@@ -49,9 +49,9 @@ pub(super) fn graphs(out: &mut String, diff: &ProfileDiff, stacks: [&StackTree; 
     );
     let largest = of_before.max(of_after);
     graph(out, &after, &before, 1.0, unit, largest);
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<details><summary>by {} before: also shows what is gone</summary>\n",
+        "<details><summary>by {} before: also shows what is gone</summary>",
         unit.name()
     );
     graph(out, &before, &after, -1.0, unit, largest);

@@ -130,7 +130,8 @@ fn of_whatever(
     let has_command = !args.run.command.is_empty();
     let mut launcher;
     let prepared;
-    let command = if has_command || !(args.is_system_wide() || !args.attach.pid.is_empty()) {
+    let watches = args.is_system_wide() || !args.attach.pid.is_empty();
+    let command = if has_command || !watches {
         prepared = args.run.prepare_shown(&args.json)?;
         launcher = Launcher::new()?;
         Some((&mut launcher, &prepared))
