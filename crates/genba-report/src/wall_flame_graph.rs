@@ -1,10 +1,10 @@
 //! Flame graphs of wall time: stacks on CPUs and off in one graph on one scale, in two colours (after
 //! Gregg's hot/cold flame graphs); as an interactive SVG file by inferno, and as collapsed stacks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use genba_model::{WaitReason, Waits, WallStack};
+use genba_model::{StackRow, WaitReason, Waits, WallStack};
 use genba_units::format;
 use inferno::flamegraph::color::{Color, PaletteMap};
 use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
@@ -56,6 +56,22 @@ pub fn collapsed(all: &Waits, shown: Shown) -> String {
         }
     }
     out
+}
+
+/// The stacks as rows of a profile; weights are nanoseconds, and what was waited for is the last frame.
+pub(crate) fn rows(all: &Waits) -> Vec<StackRow> {
+    (drawn(&all.stacks, Shown::All).into_iter())
+        .map(|one| StackRow {
+            frames: one.frames,
+            weight: one.ns as u64,
+        })
+        .collect()
+}
+
+/// The frames that say what was waited for.
+pub(crate) fn wait_frames(all: &Waits) -> HashSet<String> {
+    let all = all.stacks.iter().filter_map(wait_frame);
+    all.map(|name| frame_name(&name)).collect()
 }
 
 /// Renders an SVG file with zoom and search. The width is wall time of threads; a frame in which

@@ -17,6 +17,8 @@ const MAX_FRAMES: usize = 2500;
 pub const MAX_LEVELS: usize = 96;
 /// Minimum share of a frame that is drawn.
 pub const MIN_FRAME_SHARE: f64 = 0.0008;
+/// What the graph of a profile shows.
+const LEAD: &str = "Width is time; callees are above their caller.";
 /// Height of a level, pixels.
 const LEVEL_HEIGHT: usize = 22;
 
@@ -71,22 +73,41 @@ fn tree(stacks: &[StackRow]) -> Vec<Node<'_>> {
 pub(super) fn graph(out: &mut String, profile: &Profile) {
     let kernel = profile.functions.iter().filter(|f| f.kernel);
     let kernel = kernel.map(|f| f.function.as_str()).collect();
-    draw_stacks(out, &profile.collapsed, &kernel, profile.event.hardware);
+    draw_stacks(
+        out,
+        &profile.collapsed,
+        &kernel,
+        profile.event.hardware,
+        LEAD,
+    );
 }
 
 /// Adds the flame graph of functions of Python or Ruby with the C functions that they called.
 pub(super) fn of_script(out: &mut String, script: &ScriptProfile) {
-    draw_stacks(out, &script.collapsed, &HashSet::new(), false);
+    draw_stacks(out, &script.collapsed, &HashSet::new(), false, LEAD);
+}
+
+/// Adds the flame graph of the threads' wall time: what they did, and in the colour of the kernel what
+/// they waited for, whose frames are `waits`.
+pub(super) fn of_wall_time(out: &mut String, stacks: &[StackRow], waits: &HashSet<&str>) {
+    const LEAD: &str = "Width is wall time of threads; blue is waiting, for what it says.";
+    draw_stacks(out, stacks, waits, false, LEAD);
 }
 
 /// `events`: weights are events, else nanoseconds.
-fn draw_stacks(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: bool) {
+fn draw_stacks(
+    out: &mut String,
+    stacks: &[StackRow],
+    kernel: &HashSet<&str>,
+    events: bool,
+    lead: &str,
+) {
     let nodes = tree(stacks);
     draw(
         out,
         &Graph {
             nodes: &nodes,
-            lead: "Width is time; callees are above their caller.",
+            lead,
             class: &|index| class(nodes[index].name, kernel),
             amount: &|index| match events {
                 true => format!("{} events", format::count(nodes[index].weight as f64)),

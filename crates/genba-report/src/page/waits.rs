@@ -6,10 +6,12 @@ use genba_model::{ThreadTime, WaitFinding, Waits};
 use genba_units::format;
 
 use super::document;
+use super::flame_graph;
 use super::profile_tables::{escape_lt, heat};
 use super::timeline;
 use crate::escape_html::escape_fit;
 use crate::safe_text;
+use crate::wall_flame_graph;
 use crate::wording::{findings, waits as wording};
 
 /// Maximum number of rows of a table.
@@ -44,6 +46,7 @@ pub(super) fn section(out: &mut String, all: &Waits) {
     division(out, all);
     causes(out, all);
     timeline::picture(out, all);
+    flame(out, all);
     critical_path(out, all);
     wait_table(out, all);
     threads(out, all);
@@ -55,6 +58,17 @@ pub(super) fn section(out: &mut String, all: &Waits) {
         out.push_str("</ul>\n");
     }
     document::note_list(out, all.notes.clone());
+}
+
+fn flame(out: &mut String, all: &Waits) {
+    let rows = wall_flame_graph::rows(all);
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Where threads spent their wall time</h2>\n");
+    let waits = wall_flame_graph::wait_frames(all);
+    let waits = waits.iter().map(String::as_str).collect();
+    flame_graph::of_wall_time(out, &rows, &waits);
 }
 
 fn division(out: &mut String, all: &Waits) {
@@ -321,6 +335,7 @@ mod tests {
             "How the wall time divides",
             "Why it waits",
             "Timeline",
+            "Where threads spent their wall time",
             "Critical path",
             "Waits",
             "Threads",
