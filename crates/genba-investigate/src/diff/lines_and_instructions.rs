@@ -1,6 +1,6 @@
 //! Differences of source lines and instructions. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use genba_model::{
     AnnotatedInstruction, Annotation, FunctionDiff, InstructionDiff, LineDiff, MovedHow,
@@ -8,6 +8,7 @@ use genba_model::{
 
 use super::Side;
 use super::align_instructions::{align, bare};
+use super::align_lines::{Lines, Place, pairs};
 use super::function_rows::base;
 
 /// Maximum number of lines.
@@ -33,8 +34,14 @@ struct Spot {
     text: Option<String>,
 }
 
-fn spots(side: &Side) -> BTreeMap<(String, u32), Spot> {
-    let mut all: BTreeMap<(String, u32), Spot> = BTreeMap::new();
+fn texts(spots: &BTreeMap<Place, Spot>) -> Lines<'_> {
+    (spots.iter())
+        .map(|(place, spot)| (place, spot.text.as_deref()))
+        .collect()
+}
+
+fn spots(side: &Side) -> BTreeMap<Place, Spot> {
+    let mut all: BTreeMap<Place, Spot> = BTreeMap::new();
     for annotation in &side.annotations {
         for one in &annotation.instructions {
             let (Some(file), Some(line)) = (&one.file, one.line) else {
@@ -64,7 +71,6 @@ pub(super) fn lines(before: &Side, after: &Side) -> Vec<LineDiff> {
         return Vec::new();
     }
     let (left, right) = (spots(before), spots(after));
-    let places: BTreeSet<&(String, u32)> = left.keys().chain(right.keys()).collect();
     let inside = |spot: Option<&Spot>| {
         let most = spot?
             .inside
@@ -72,10 +78,14 @@ pub(super) fn lines(before: &Side, after: &Side) -> Vec<LineDiff> {
             .max_by(|one, two| one.1.total_cmp(two.1));
         most.map(|(name, _)| base(name).to_owned())
     };
-    let mut all: Vec<LineDiff> = places
+    let mut all: Vec<LineDiff> = pairs(&texts(&left), &texts(&right))
         .into_iter()
-        .filter_map(|place| {
-            let (one, two) = (left.get(place), right.get(place));
+        .filter_map(|(from, to)| {
+            let place = to.or(from)?;
+            let (one, two) = (
+                from.and_then(|at| left.get(at)),
+                to.and_then(|at| right.get(at)),
+            );
             let any = two.or(one)?;
             let counts = (
                 one.and_then(|spot| spot.count),

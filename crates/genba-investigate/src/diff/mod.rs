@@ -1,12 +1,13 @@
 //! The differential profile: two profiles of the same work side by side.
 //!
-//! Functions are matched by name, lines by file and number, instructions by aligning their text.
+//! Functions are matched by name, lines and instructions by aligning their text.
 //! Times are per run: shares of samples × CPU time of a run. A function that was inlined on the other
 //! side is found there by the inline records of the debug information, a clone by the suffixes that
 //! compilers give to names; without either, the caller that grew most is named as likely.
 
 mod against_baseline;
 mod align_instructions;
+mod align_lines;
 mod function_rows;
 mod lines_and_instructions;
 mod moved_functions;
