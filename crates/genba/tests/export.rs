@@ -145,8 +145,7 @@ fn formats_agree(test: &str, directory: &Path) {
     let name = hottest["function"].as_str().expect("a name");
     go_agrees(test, directory, own, name, share);
     callgrind_annotate_agrees(test, directory, own);
-    let samples = report["samples"].as_u64().expect("a number");
-    collapse_perf_agrees(directory, samples);
+    collapse_perf_agrees(directory, own);
 }
 
 /// `callgrind_annotate` shows the total.
@@ -166,20 +165,17 @@ fn callgrind_annotate_agrees(test: &str, directory: &Path, own: f64) {
     assert!((total / own - 1.0).abs() < 1e-9, "{total} of {own}");
 }
 
-/// inferno's reader of the text of perf script, a port of stackcollapse-perf.pl, finds all samples.
-fn collapse_perf_agrees(directory: &Path, samples: u64) {
+/// inferno's reader of the text of perf script, a port of stackcollapse-perf.pl, has the total.
+fn collapse_perf_agrees(directory: &Path, own: f64) {
     use inferno::collapse::Collapse as _;
     let mut folded = Vec::new();
     inferno::collapse::perf::Folder::default()
         .collapse_file(Some(directory.join("out.perf-script")), &mut folded)
         .expect("text of perf script");
     let folded = String::from_utf8(folded).expect("UTF-8");
-    let count = |line: &str| line.rsplit_once(' ').expect("a count").1.parse::<u64>();
-    let sum: u64 = folded
-        .lines()
-        .map(|line| count(line).expect("a number"))
-        .sum();
-    assert_eq!(sum, samples, "{folded}");
+    let weight = |line: &str| line.rsplit_once(' ').expect("a weight").1.parse::<f64>();
+    let sum: f64 = folded.lines().map(|line| weight(line).expect("ns")).sum();
+    assert!((sum / own - 1.0).abs() < 1e-9, "{sum} of {own}");
 }
 
 /// `go tool pprof` shows the total, and the hottest function with its share.
@@ -256,7 +252,6 @@ fn formats_agree_for_eight_threads() {
             .is_some_and(|name| name.contains("worker"))
     });
     assert_eq!(workers.count(), 8);
-    speedscope_shows(test, place.path(), "mix");
 }
 
 #[test]
@@ -276,7 +271,6 @@ fn formats_agree_for_compiled_javascript() {
     formats_agree(test, place.path());
     let text = String::from_utf8(export(place.path(), "collapsed")).expect("UTF-8");
     assert!(text.contains("fib"), "{text}");
-    speedscope_shows(test, place.path(), "fib");
 }
 
 /// speedscope itself, in a browser, shows this function in its table.
