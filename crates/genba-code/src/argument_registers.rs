@@ -31,9 +31,16 @@ pub fn entry_reads(code: &[Instruction], data: &[DataFlow], flow: &ControlFlow) 
     let Some(first) = flow.block_of(0) else {
         return found;
     };
+    // Padding in front of an aligned block is never executed: nothing comes through it.
+    let is_padding = |block: u32| {
+        let range = flow.blocks()[block as usize].instructions.clone();
+        let mut all = code[range.start as usize..range.end as usize].iter();
+        all.all(|one| one.mnemonic == "nop")
+    };
     // What comes from elsewhere (switch tables, landing pads) may come with nothing written.
-    let from_elsewhere = (0..flow.blocks().len() as u32)
-        .filter(|&block| block == first || !flow.blocks()[block as usize].known_entry);
+    let from_elsewhere = (0..flow.blocks().len() as u32).filter(|&block| {
+        block == first || !flow.blocks()[block as usize].known_entry && !is_padding(block)
+    });
     let mut work: Vec<u32> = from_elsewhere.collect();
     for &block in &work {
         written[block as usize] = Some(0);
@@ -124,6 +131,19 @@ mod tests {
         assert!(target == 0x1107 && written & RSI != 0 && written & RDI == 0);
         // jmp rax
         assert!(of(&[0xff, 0xe0]) & RDI != 0);
+    }
+
+    #[test]
+    fn padding_in_front_of_a_block_is_no_way_into_it() {
+        // xor esi, esi; test edi, edi; jne +4; ret; nop (3 bytes); mov rax, rsi; ret
+        let padded = [
+            0x31, 0xf6, 0x85, 0xff, 0x75, 0x04, 0xc3, 0x0f, 0x1f, 0x00, 0x48, 0x89, 0xf0, 0xc3,
+        ];
+        assert_eq!(of(&padded) & (RSI | RDI), RDI);
+        // The same with code that a table may lead to: xchg rdx, rax in place of the padding.
+        let mut reached = padded;
+        reached[7..10].copy_from_slice(&[0x48, 0x87, 0xd0]);
+        assert_eq!(of(&reached) & (RSI | RDI), RSI | RDI);
     }
 
     #[test]

@@ -406,6 +406,29 @@ fn unwind_ranges_are_the_functions_of_the_symbol_table() {
 }
 
 #[test]
+fn code_without_unwind_tables_has_the_range_of_its_symbol() {
+    let test = "code_without_unwind_tables_has_the_range_of_its_symbol";
+    let flags = [
+        "-g",
+        "-O1",
+        "-fno-unwind-tables",
+        "-fno-asynchronous-unwind-tables",
+    ];
+    let source = "int main(int argc, char **argv) { return argc > 3 && argv[1][0]; }\n";
+    let Some((_keep, path)) = compile(test, source, "a.c", &flags) else {
+        return;
+    };
+    let binary = Binary::open(&path).unwrap();
+    let found = binary.find("main");
+    let main = found.first().expect("main");
+    assert_eq!(binary.function_range_at(main.address + 1), None);
+    let range = binary.code_range_at(main.address + 1).expect("a range");
+    assert_eq!((range.start, range.end), (main.address, main.end()));
+    assert_eq!(binary.code_range_at(main.end().max(1) << 20), None);
+    assert_eq!(binary.code_range_at(u64::MAX), None);
+}
+
+#[test]
 fn cpp_functions_are_found_by_full_brief_and_mangled_name() {
     let Some((_keep, path)) = compile(
         "cpp_functions_are_found_by_full_brief_and_mangled_name",

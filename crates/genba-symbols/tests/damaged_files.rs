@@ -23,6 +23,7 @@ fn walk(bytes: Vec<u8>) -> bool {
         let _ = binary.line_at(address);
         let _ = binary.function_at(address);
         let _ = binary.function_range_at(address);
+        let _ = binary.code_range_at(address);
         let _ = binary.compile_unit_at(address);
         let _ = binary.name_address(address);
         let _ = binary.file_offset_to_svma(address);

@@ -120,6 +120,18 @@ impl Binary {
         unwind_ranges::find(ranges, svma)
     }
 
+    /// Begin and end of the code around an address: as [`Self::function_range_at`], and where nothing of
+    /// `.eh_frame` describes it (`-fno-asynchronous-unwind-tables`, assembly) as its symbol says.
+    #[must_use]
+    pub fn code_range_at(&self, svma: u64) -> Option<Range<u64>> {
+        let of_symbol = || {
+            let symbol = self.symbol_at(svma)?;
+            Some(symbol.address..symbol.address.checked_add(symbol.size)?)
+        };
+        self.function_range_at(svma)
+            .or_else(|| of_symbol().filter(|range| range.contains(&svma)))
+    }
+
     /// Where the symbols are from: `symtab`; `build-id`, `debuglink` or `debuginfod` (a separate
     /// file, found that way); `gnu_debugdata` (in the file, compressed); `dynsym` (exported
     /// functions only) or `none`.
