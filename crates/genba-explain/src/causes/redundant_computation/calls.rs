@@ -56,12 +56,12 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     let mut outermost: Vec<RepeatedCalls<'_>> = Vec::new();
     for one in found {
-        // What a repeated call does inside is repeated as well.
-        let inside = outermost.iter().any(|outer| {
-            let callee = index_of(input, &outer.target.function, &outer.target.module);
-            callee.is_some_and(|callee| reaches(input, callee, one.caller, MAX_CALLERS_FOLLOWED))
-        });
-        if inside {
+        // What a repeated call does inside is repeated as well; and a call around one that takes more, for
+        // others too, has that one's time.
+        let same_time = |other: &RepeatedCalls<'_>| {
+            is_within(input, &one, other) || is_within(input, other, &one)
+        };
+        if outermost.iter().any(same_time) {
             continue;
         }
         match outermost.iter_mut().find(|other| other.is_one_with(&one)) {
@@ -70,6 +70,12 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
         }
     }
     outermost
+}
+
+/// Whether calls are made by what other calls call.
+fn is_within(input: &AnalysisInput, inner: &RepeatedCalls<'_>, outer: &RepeatedCalls<'_>) -> bool {
+    let callee = index_of(input, &outer.target.function, &outer.target.module);
+    callee.is_some_and(|callee| reaches(input, callee, inner.caller, MAX_CALLERS_FOLLOWED))
 }
 
 /// Whether a function with what it calls mostly copies or appends bytes: to copy a kept result takes as long.
