@@ -113,7 +113,8 @@ pub fn is_stored(function: &FunctionInput, index: u32, address: &Address) -> boo
     })
 }
 
-fn overlap(a: &Address, b: &Address) -> bool {
+/// Whether two accesses of the same base may meet.
+pub(crate) fn overlap(a: &Address, b: &Address) -> bool {
     if a.base.number != b.base.number {
         return false;
     }

@@ -4,19 +4,44 @@
 
 use genba_code::{BlockId, Flow};
 
-use crate::constants::counts::USUAL_PREDECESSOR;
+use crate::constants::counts::{SELDOM_EXECUTIONS, USUAL_PREDECESSOR};
 use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, CONSTANT, Origin, Value};
+use crate::patterns::positions::executions_of;
 
 /// What nearly every execution brings where several values meet; the value itself where no way is
 /// the usual one.
 pub(crate) fn usual_value(function: &FunctionInput, value: Value) -> Value {
+    usual_value_since(function, value, None)
+}
+
+/// What meets at a block's head on all but the ways that hardly ever come there, each as nearly every execution
+/// brings it; not followed beyond the value that is met there itself.
+pub(crate) fn usually_met(function: &FunctionInput, value: Value) -> Vec<Value> {
+    let Origin::Join(block) = function.values.origin(value) else {
+        return Vec::new();
+    };
+    let all = count_of(function, block) as f64;
+    let before = function.flow.blocks()[block as usize].predecessors.iter();
+    let often = |from: BlockId| {
+        executions_of(function, from, block) as f64 > SELDOM_EXECUTIONS * all || all == 0.0
+    };
+    (before.zip(function.values.met(value)))
+        .filter(|one| often(*one.0))
+        .map(|one| usual_value_since(function, *one.1, Some(value.number)))
+        .collect()
+}
+
+fn usual_value_since(function: &FunctionInput, value: Value, since: Option<u32>) -> Value {
     let mut value = value;
     for _ in 0..MAX_STEP_DEPTH {
         let Origin::Join(block) = function.values.origin(value) else {
             break;
         };
+        if since == Some(value.number) {
+            break;
+        }
         let before = &function.flow.blocks()[block as usize].predecessors;
         let met = function.values.met(value);
         let usual = usual_predecessor(function, block);

@@ -16,6 +16,8 @@
 //! that hold for a whole loop); F. Allen and J. Cocke, "A catalogue of optimizing transformations",
 //! 1972 (loop unswitching).
 
+mod chains;
+
 use std::collections::HashMap;
 
 use genba_code::{Flow, Opaque};
@@ -26,18 +28,20 @@ use crate::causes::loop_invariant_call::entries;
 use crate::constants::counts::{MAX_INSTRUCTIONS_OF_HOT_PATH, MIN_CALLS_IN_HOT_CODE};
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CHECKS_SAVED, MAX_CYCLES_OF_CHAIN, MAX_RARE_OUTCOME_OF_CHECK, MIN_BURSTS, MIN_CHECKS,
-    MIN_PART_OF_CHECKS, MIN_RESIDUAL_OF_CHECKS, MIN_SAME_ADDRESS, MIN_SEEN,
-    MIN_SHARE_OF_REPEATED_WORK, MOST_INSTRUCTIONS_OF_CHECK,
+    CHECKS_SAVED, MAX_RARE_OUTCOME_OF_CHECK, MIN_BURSTS, MIN_CHECKS, MIN_PART_OF_CHECKS,
+    MIN_RESIDUAL_OF_CHECKS, MIN_SAME_ADDRESS, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK,
+    MOST_INSTRUCTIONS_OF_CHECK,
 };
 use crate::constants::registers::FLAGS;
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
-use crate::input::values::{CONSTANT, Origin, Value};
+use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::invariance::overlap;
 use crate::patterns::observed_sites::ObservedSites;
-use genba_loop_model::Change;
+use crate::patterns::usual_values::usually_met;
+use chains::waits_for_chain;
 
 /// Finds loops, and functions that are called often, that test the same each time with the same
 /// outcome.
@@ -303,6 +307,7 @@ impl<'a> Unit<'a> {
         }
         let memory = match (data.loads(), self.fixed.contains_key(&(self.number, at))) {
             (false, _) => Operand::Constant,
+            (true, true) if self.is_position(at) => Operand::Counter,
             (true, true) => Operand::Fixed,
             (true, false) => return Operand::Other,
         };
@@ -311,6 +316,20 @@ impl<'a> Unit<'a> {
             .filter(|one| data.data_reads >> one.0 & 1 == 1 && one.0 < FLAGS)
             .map(|one| self.operand(one.1, depth));
         kinds.fold(memory, Ord::max)
+    }
+
+    /// Whether an instruction loads what the usual iteration stores there: a counter that is kept in memory.
+    fn is_position(&self, at: usize) -> bool {
+        let values = &self.function.values;
+        let from = values.addresses(at).iter().flatten();
+        let here = |to: &Address| from.clone().any(|from| overlap(to, from));
+        self.members.iter().any(|&store| {
+            let accesses = self.function.data[store].memory.iter();
+            let mut written = (accesses.zip(values.addresses(store))).filter(|one| one.0.writes);
+            self.around.is_some()
+                && self.per_time(store) >= MOST_OF_IT
+                && written.any(|one| one.1.as_ref().is_some_and(here))
+        })
     }
 
     /// Whether something that an instruction's result is made of is loaded from a fixed place.
@@ -358,13 +377,14 @@ impl<'a> Unit<'a> {
         let values = &self.function.values;
         let flow = &self.function.flow;
         let value = Value { offset: 0, ..value };
-        let mut changes = (values.met(value).iter())
-            .filter(|&&one| one != value && !values.is_invariant(one, flow, index))
+        // A rare way that reads it anew does not make it another thing on the usual one.
+        let mut changes = (usually_met(self.function, value).into_iter())
+            .filter(|&one| one != value && !values.is_invariant(one, flow, index))
             .peekable();
         if changes.peek().is_none() {
             return Operand::Invariant;
         }
-        let steps = |one: &Value| one.number == value.number || self.is_step_of(*one, value, index);
+        let steps = |one: Value| one.number == value.number || self.is_step_of(one, value, index);
         match changes.all(steps) {
             true => Operand::Counter,
             false => Operand::Other,
@@ -462,56 +482,3 @@ impl<'a> Unit<'a> {
 
 /// Instructions that are followed from a comparison to what it compares.
 const MAX_DEPTH: u32 = 5;
-
-/// Whether an iteration takes hardly longer than the loop's chain, which the checks are no part of.
-fn waits_for_chain(input: &AnalysisInput, one: &HotLoop<'_>) -> bool {
-    if follows_loads(one) {
-        return true;
-    }
-    let model = one
-        .input
-        .loop_model(&input.program.costs, one.index, &Change::default());
-    let Some(chain) = model.and_then(|model| model.chain) else {
-        return false;
-    };
-    one.cycles.value <= MAX_CYCLES_OF_CHAIN * chain.value
-}
-
-/// Whether a load of the loop takes its address from a load of the iteration before: then it waits for
-/// memory, however long that takes.
-fn follows_loads(one: &HotLoop<'_>) -> bool {
-    let (function, values) = (one.input, &one.input.values);
-    let head = function.flow.loops()[one.index as usize].head;
-    let loaded = |value: Value| {
-        let mut value = value;
-        for _ in 0..MAX_DEPTH {
-            let Origin::Instruction(at) = values.origin(value) else {
-                return false;
-            };
-            let at = at as usize;
-            if one.members.binary_search(&at).is_err() {
-                return false;
-            }
-            if function.data[at].loads() {
-                return true;
-            }
-            match values.reads(at).iter().find(|read| read.0 < FLAGS) {
-                Some(read) => value = read.1,
-                None => return false,
-            }
-        }
-        false
-    };
-    let addresses = one
-        .members
-        .iter()
-        .flat_map(|&at| values.addresses(at).iter().flatten());
-    let numbers = addresses.flat_map(|address| {
-        [Some(address.base), address.index.map(|index| index.0)]
-            .into_iter()
-            .flatten()
-    });
-    numbers
-        .filter(|&value| values.origin(value) == Origin::Join(head))
-        .any(|value| values.met(value).iter().any(|&back| loaded(back)))
-}
