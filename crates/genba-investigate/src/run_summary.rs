@@ -45,8 +45,13 @@ pub fn run_facts(runs: &RunSummary) -> RunFacts {
         let found = runs.metrics.iter().find(|one| one.metric == metric);
         found.map(|one| one.median.value)
     };
+    // Of runs that read more, the more: it bounds what there is to read.
+    let read = runs.runs.iter().map(|run| run.read_bytes);
     RunFacts {
         input_bytes: None,
+        read_bytes: read
+            .collect::<Option<Vec<u64>>>()
+            .and_then(|all| all.into_iter().max()),
         cpu_seconds: median(Metric::Cpu).unwrap_or(0.0),
         wall_seconds: median(Metric::Wall).unwrap_or(0.0),
         minor_faults: median(Metric::MinorFaults),

@@ -80,6 +80,10 @@ pub struct RunRecord {
     pub exit: ExitKind,
     /// Bytes written to standard output, if they were captured or counted.
     pub stdout_bytes: Option<u64>,
+    /// Bytes that the reading calls of target and waited-for children returned, of files and pipes, not of
+    /// `recv`; `None` where the kernel keeps no account of them.
+    #[serde(default)]
+    pub read_bytes: Option<u64>,
 }
 
 impl RunRecord {

@@ -155,6 +155,7 @@ fn documented_fields_are_those_that_serde_writes() {
             core: false,
         },
         stdout_bytes: None,
+        read_bytes: None,
     };
     let event = Event {
         name: "cycles".to_owned(),

@@ -82,7 +82,7 @@ impl Table {
     /// Reads one process's line; `None` if it has gone.
     fn look(&self, pid: i32) -> Option<Process> {
         let mut path = [0u8; 24];
-        let path = stat_path(pid, &mut path)?;
+        let path = path_of(pid, b"/stat\0", &mut path)?;
         let file = syscalls::open(Some(self.proc), path, syscalls::O_RDONLY).ok()?;
         let mut line = [0u8; 256];
         let count = syscalls::read(file, &mut line);
@@ -99,8 +99,23 @@ impl Drop for Table {
     }
 }
 
-/// `PID/stat` as a string of C.
-fn stat_path(pid: i32, buffer: &mut [u8; 24]) -> Option<&CStr> {
+/// Bytes that the reading calls of a process and of the children that it waited for returned; `None` where the
+/// kernel keeps no account, or does not show it. A zombie still has one.
+pub fn bytes_read(pid: i32) -> Option<u64> {
+    let proc = syscalls::open(None, c"/proc", syscalls::O_RDONLY | syscalls::O_DIRECTORY).ok()?;
+    let mut path = [0u8; 24];
+    let file = path_of(pid, b"/io\0", &mut path)
+        .and_then(|path| syscalls::open(Some(proc), path, syscalls::O_RDONLY).ok());
+    syscalls::close(proc);
+    let file = file?;
+    let mut text = [0u8; 512];
+    let count = syscalls::read(file, &mut text);
+    syscalls::close(file);
+    procstat::bytes_read(text.get(..count.ok()?)?)
+}
+
+/// A file of a process below `/proc` as a string of C; its name ends with a zero byte.
+fn path_of<'a>(pid: i32, name: &[u8], buffer: &'a mut [u8; 24]) -> Option<&'a CStr> {
     let mut digits = [0u8; 10];
     let mut left = pid.unsigned_abs();
     let mut at = digits.len();
@@ -111,10 +126,11 @@ fn stat_path(pid: i32, buffer: &mut [u8; 24]) -> Option<&CStr> {
     }
     let digits = digits.get(at..)?;
     buffer.get_mut(..digits.len())?.copy_from_slice(digits);
+    let end = digits.len() + name.len();
     buffer
-        .get_mut(digits.len()..digits.len() + 6)?
-        .copy_from_slice(b"/stat\0");
-    CStr::from_bytes_with_nul(buffer.get(..digits.len() + 6)?).ok()
+        .get_mut(digits.len()..end)?
+        .copy_from_slice(name);
+    CStr::from_bytes_with_nul(buffer.get(..end)?).ok()
 }
 
 /// Number of live processes below the launcher. Without `/proc`: 0.

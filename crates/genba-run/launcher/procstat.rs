@@ -1,4 +1,4 @@
-//! Parses `/proc/PID/stat` and finds descendants. Pure.
+//! Parses `/proc/PID/stat` and `/proc/PID/io`, and finds descendants. Pure.
 
 /// A process as `/proc` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,19 @@ pub fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
         parent,
         alive,
         ours: false,
+    })
+}
+
+/// Bytes that reading calls returned, of the text of `/proc/PID/io`.
+pub fn bytes_read(io: &[u8]) -> Option<u64> {
+    let mut lines = io.split(|&byte| byte == b'\n');
+    let digits = lines.find_map(|line| line.strip_prefix(b"rchar: "))?;
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, &digit| {
+        let digit = digit.checked_sub(b'0').filter(|&digit| digit < 10)?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
     })
 }
 

@@ -270,6 +270,10 @@ pub struct Reply {
     pub left: u64,
     /// Processes that could not be ended (another user's, or stuck in the kernel).
     pub survivors: u64,
+    /// Whether the account below was read.
+    pub read_known: u64,
+    /// Bytes that the reading calls of target and waited-for children returned.
+    pub read_bytes: u64,
 }
 
 impl Reply {
@@ -301,8 +305,8 @@ impl Reply {
             self.orphan_system,
             self.left,
             self.survivors,
-            0,
-            0,
+            self.read_known,
+            self.read_bytes,
         ]
     }
 
@@ -347,6 +351,8 @@ impl Reply {
             orphan_system: word(23)?,
             left: word(24)?,
             survivors: word(25)?,
+            read_known: word(26)?,
+            read_bytes: word(27)?,
         })
     }
 }

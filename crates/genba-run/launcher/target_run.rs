@@ -346,7 +346,7 @@ impl Run {
         false
     }
 
-    /// Accounts for the target, which is a zombie: its clocks can be read until it is reaped.
+    /// Accounts for the target, which is a zombie: its clocks and its account of reads can be read until it is reaped.
     fn account(&mut self, now: u64, ended: syscalls::Ended, usage: &syscalls::Rusage) {
         self.target_ended = true;
         let result = &mut self.result;
@@ -361,6 +361,10 @@ impl Run {
             result.own_sched = sched;
             result.own_virt = virt;
             result.own_prof = prof;
+        }
+        if let Some(bytes) = process_tree::bytes_read(ended.pid) {
+            result.read_known = 1;
+            result.read_bytes = bytes;
         }
         result.end = now;
         result.code = ended.code as u64;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::procstat::{Process, mark_descendants, number, parse};
+use crate::procstat::{Process, bytes_read, mark_descendants, number, parse};
 
 #[test]
 fn a_name_may_hold_parentheses() {
@@ -11,6 +11,21 @@ fn a_name_may_hold_parentheses() {
     assert!(!parse(8, b"8 (x) Z 42 8").expect("a zombie").alive);
     assert_eq!(parse(9, b"9 (cut off"), None);
     assert_eq!(parse(9, b"9 (cut) "), None);
+}
+
+#[test]
+fn bytes_of_reading_calls_are_those_of_the_account() {
+    let account = b"rchar: 18446744073709551615\nwchar: 9\nsyscr: 3\n";
+    assert_eq!(bytes_read(account), Some(u64::MAX));
+    for text in [
+        &b""[..],
+        b"wchar: 1\n",
+        b"rchar: \n",
+        b"rchar: 1x\n",
+        b"rchar: 18446744073709551616\n",
+    ] {
+        assert_eq!(bytes_read(text), None);
+    }
 }
 
 #[test]

@@ -75,6 +75,7 @@ pub fn finished(reply: &Reply, stdout: OutputInfo, stderr: OutputInfo) -> Finish
         involuntary_switches: reply.involuntary,
         exit: exit(reply),
         stdout_bytes: stdout.bytes,
+        read_bytes: (reply.read_known != 0).then_some(reply.read_bytes),
     };
     Finished {
         record,

@@ -88,7 +88,7 @@ fn together(input: &AnalysisInput, mut group: Vec<Candidate>) -> Option<Candidat
 }
 
 /// The mean of costs by their executions.
-fn mean(costs: &[(f64, Estimate)]) -> Option<Estimate> {
+pub(crate) fn mean(costs: &[(f64, Estimate)]) -> Option<Estimate> {
     let all: f64 = costs.iter().map(|one| one.0).sum();
     let part = |of: fn(&Estimate) -> f64| costs.iter().map(|one| one.0 * of(&one.1)).sum::<f64>();
     (all > 0.0).then(|| Estimate {

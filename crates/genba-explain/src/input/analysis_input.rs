@@ -64,6 +64,8 @@ pub struct Program {
     pub with_callees: Vec<FunctionWithCallees>,
     /// Size of the files that the command line names, bytes; `None` where it names none.
     pub input_bytes: Option<u64>,
+    /// Bytes that the reading calls of one run returned, of files and pipes, where it is known.
+    pub read_bytes: Option<u64>,
     /// What runs of their own said.
     pub follow_up: FollowUpRuns,
 }

@@ -48,6 +48,9 @@ pub struct RunFacts {
     /// Size of the files that the command line names, bytes.
     #[serde(default)]
     pub input_bytes: Option<u64>,
+    /// Bytes that the reading calls of one run returned, of files and pipes.
+    #[serde(default)]
+    pub read_bytes: Option<u64>,
 }
 
 impl AnalysisInput {
@@ -204,6 +207,7 @@ fn program(
         library_time: Vec::new(),
         with_callees,
         input_bytes: facts.input_bytes,
+        read_bytes: facts.read_bytes,
         follow_up: Default::default(),
     }
 }

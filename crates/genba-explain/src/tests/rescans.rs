@@ -5,7 +5,7 @@ use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::quadratic;
-use crate::input::analysis_input::FunctionInput;
+use crate::input::analysis_input::{CalledFunction, FunctionInput};
 use crate::tests::synthetic::{function, has_fact, program};
 
 const SCANS: u64 = 40_000;
@@ -161,6 +161,30 @@ fn scans_are_not_quadratic_where_the_bytes_may_be_new_ones() {
 }
 
 #[test]
+fn input_without_a_name_is_what_reading_calls_returned_at_most() {
+    let one = |read_bytes, called: Option<&str>| {
+        let mut input = program(vec![scan(60_000, Beside::Nothing)]);
+        input.program.max_rss_bytes = Some(3e6);
+        input.program.instructions = Some(1 << 40);
+        input.program.read_bytes = read_bytes;
+        input.program.called = (called.into_iter())
+            .map(|name| CalledFunction {
+                function: name.to_owned(),
+                module: "libc.so.6".to_owned(),
+                calls: 10,
+                instructions: 100,
+            })
+            .collect();
+        quadratic::detect(&input).len()
+    };
+    assert_eq!(one(Some(2_000), None), 1, "a short script");
+    assert_eq!(one(Some(2_000), Some("read")), 1);
+    assert_eq!(one(Some(2_000_000_000), None), 0, "a long stream");
+    assert_eq!(one(Some(2_000), Some("__libc_recv")), 0, "from sockets");
+    assert_eq!(one(None, None), 0, "not known");
+}
+
+#[test]
 fn lines_sums_and_copies_are_not_quadratic() {
     let one = |bytes, beside| found(scan(bytes, beside), Some(1_000), 1e4);
     assert!(!one(60_000, Beside::Nothing).is_empty());
@@ -182,4 +206,66 @@ fn state_machine_whose_states_are_loops_is_one_scan() {
         )));
     }
     assert!(one(Between::Sums).is_empty(), "a checksum");
+}
+
+/// `if (near) while (*p++ != '>'); else while (*--p != '>');`: the scan from either end takes half of the calls.
+fn scan_from_both_ends(bytes: u64) -> FunctionInput {
+    let (half, all) = (SCANS / 2, SCANS / 2 * bytes);
+    function(
+        "byte_of_letter",
+        |a| {
+            let (mut forward, mut backward) = (a.create_label(), a.create_label());
+            a.test(esi, esi)?;
+            a.je(backward)?;
+            a.set_label(&mut forward)?;
+            a.movzx(eax, byte_ptr(rdi))?;
+            a.add(rdi, 1)?;
+            a.cmp(al, 62)?;
+            a.jne(forward)?;
+            a.mov(rax, rdi)?;
+            a.ret()?;
+            a.set_label(&mut backward)?;
+            a.movzx(eax, byte_ptr(rdi))?;
+            a.sub(rdi, 1)?;
+            a.cmp(al, 62)?;
+            a.jne(backward)?;
+            a.mov(rax, rdi)?;
+            a.ret()
+        },
+        &[
+            SCANS, SCANS, all, all, all, all, half, half, all, all, all, all, half, half,
+        ],
+        &[
+            0.0, 0.0, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.2, 0.1, 0.1, 0.1, 0.0, 0.0,
+        ],
+        &[(1, half), (5, all - half), (11, all - half)],
+    )
+}
+
+#[test]
+fn scans_of_one_function_are_one_finding_whose_work_adds_up() {
+    let found = found(scan_from_both_ends(60_000), Some(160_000), 3e6);
+    assert_eq!(found.len(), 1);
+    // The scan with more time decides the line.
+    assert_eq!(found[0].site, [8, 2]);
+    assert_eq!(found[0].executions, Some(SCANS * 60_000));
+    assert!((found[0].share.unwrap_or(0.0) - 0.9).abs() < 1e-9);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Quadratic(QuadraticFact::Scans { scans: SCANS, bytes }) if (*bytes - 60_000.0).abs() < 10.0
+    )));
+}
+
+#[test]
+fn scans_of_two_functions_stay_two_findings() {
+    let mut input = program(vec![
+        scan(60_000, Beside::Nothing),
+        FunctionInput {
+            function: "other".to_owned(),
+            ..scan(60_000, Beside::Nothing)
+        },
+    ]);
+    input.program.input_bytes = Some(160_000);
+    input.program.max_rss_bytes = Some(3e6);
+    assert_eq!(quadratic::detect(&input).len(), 2);
 }

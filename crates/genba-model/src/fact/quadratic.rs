@@ -36,7 +36,7 @@ pub enum QuadraticFact {
     ScannedAgain {
         /// Bytes read by all of them.
         bytes: f64,
-        /// Size of the files that the command line names.
+        /// Size of the files that the command line names; of small or unnamed ones, what the program read.
         input_bytes: u64,
         /// Peak memory of the program.
         memory_bytes: f64,

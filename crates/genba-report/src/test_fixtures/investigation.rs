@@ -27,6 +27,7 @@ fn run(wall: f64) -> RunRecord {
         involuntary_switches: 12,
         exit: ExitKind::Code(0),
         stdout_bytes: Some(90_000),
+        read_bytes: None,
     }
 }
 

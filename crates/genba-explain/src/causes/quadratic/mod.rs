@@ -5,7 +5,7 @@
 //!   elements for each item;
 //! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
 //!   times the input and the memory of the program (`rescan`), itself, by calls (`rescan_by_calls`) or in the
-//!   C library (`library_scan`);
+//!   C library (`library_scan`); those of one function are one finding;
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
 //! - `strcat` to a string that has grown long, for each piece.
@@ -20,6 +20,7 @@
 mod library_scan;
 mod rescan;
 mod rescan_by_calls;
+mod scans_of_function;
 mod search;
 mod search_by_call;
 mod shift;
@@ -37,6 +38,7 @@ use crate::patterns::hot_loops::hot_loops;
 use library_scan::library_scan;
 use rescan::rescan;
 use rescan_by_calls::rescans_by_calls;
+use scans_of_function::together;
 use search::search;
 use search_by_call::search_by_call;
 use shift::{onto_itself, shifts};
@@ -49,6 +51,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let of_loop = |one| search(input, one).or_else(|| rescan(input, one));
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
     found.extend(rescans_by_calls(input));
+    found = together(input, found);
     found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));
     if found.is_empty() {
         found.extend(shifts(input));

@@ -9,7 +9,7 @@
 //!
 //! **Near misses.** Checksums and reductions (they carry a sum), loops over matrices (so do these),
 //! copies, tokens and lines (short), input that passes through a small buffer (bounded by the size of
-//! the input files, without which nothing is said).
+//! the input files, or by what the program read in all, without which nothing is said).
 
 use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -22,6 +22,7 @@ use crate::constants::gains::MAX_RESIDUAL_OF_ONE_SCAN;
 use crate::constants::registers::RDX;
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::AnalysisInput;
+use crate::input::runtime_services::plain;
 use crate::input::values::{Value, bits};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_behind;
@@ -72,7 +73,8 @@ pub(super) struct Scan {
 impl Scan {
     /// A candidate, if scans are long and together pass many times what there is.
     pub(super) fn candidate(&self, input: &AnalysisInput) -> Option<Candidate> {
-        let files = input.program.input_bytes? as f64;
+        let read = input_read(input)?;
+        let files = read as f64;
         let memory = input.program.max_rss_bytes?;
         let each = self.bytes / self.entries as f64;
         // What is scanned was read from the files or made in memory.
@@ -97,11 +99,30 @@ impl Scan {
             })
             .fact(QuadraticFact::ScannedAgain {
                 bytes: self.bytes,
-                input_bytes: input.program.input_bytes?,
+                input_bytes: read,
                 memory_bytes: memory,
             }),
         )
     }
+}
+
+/// Bytes of the input: of the files that the command line names, or what reading calls returned at most.
+/// `None` where it may have come otherwise: what is mapped is in the program's memory, but sockets have calls of
+/// their own.
+fn input_read(input: &AnalysisInput) -> Option<u64> {
+    let receives = |name: &str| {
+        matches!(
+            plain(name),
+            "recv" | "recvfrom" | "recvmsg" | "recvmmsg" | "splice"
+        )
+    };
+    let program = &input.program;
+    let all_read = || {
+        let known = program.instructions.is_some();
+        let received = (program.called.iter()).any(|one| receives(&one.function));
+        program.read_bytes.filter(|_| known && !received)
+    };
+    program.input_bytes.or_else(all_read)
 }
 
 /// The most frequent load that goes through memory with small steps, and the bytes that these pass in
