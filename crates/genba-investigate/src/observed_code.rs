@@ -28,13 +28,20 @@ const VECTOR_ARGUMENTS: std::ops::Range<u32> = 16..24;
 /// The code of the modules that bursts met.
 pub(crate) struct ObservedCode {
     modules: Vec<Module>,
-    functions: HashMap<CodePoint, (Option<ArgumentRegisters>, Option<Allocation>)>,
+    functions: HashMap<CodePoint, Callee>,
     /// Heads of the loops around each block, inside out.
     nests: Vec<Vec<CodePoint>>,
     /// The nest that each instruction is in.
     loops: HashMap<CodePoint, usize>,
     /// Of calls whose result is not always asked for.
     asked: HashMap<CodePoint, Asked>,
+}
+
+/// What is known of a function that was called.
+struct Callee {
+    arguments: Option<ArgumentRegisters>,
+    allocation: Option<Allocation>,
+    format: Option<u8>,
 }
 
 struct Module {
@@ -70,11 +77,13 @@ impl ObservedCode {
         };
         for target in watched.call_targets() {
             if let Some(binary) = code.binary(target.module) {
-                let facts = (
-                    arguments(binary, target.address),
-                    allocation(binary, target.address),
-                );
-                code.functions.insert(target, facts);
+                let aliases = binary.aliases(target.address);
+                let callee = Callee {
+                    arguments: arguments(binary, target.address),
+                    allocation: aliases.iter().find_map(|one| allocation(&one.name)),
+                    format: (aliases.iter()).find_map(|one| format_argument(&one.name)),
+                };
+                code.functions.insert(target, callee);
             }
         }
         code.find_loops(&watched.blocks());
@@ -96,7 +105,7 @@ impl ObservedCode {
             let Some(binary) = self.binary(module) else {
                 continue;
             };
-            let Some(range) = binary.function_range_at(address) else {
+            let Some(range) = binary.code_range_at(address) else {
                 continue;
             };
             done = Some((module, range.end));
@@ -156,11 +165,15 @@ impl CodeKnowledge for ObservedCode {
     }
 
     fn arguments(&self, entry: CodePoint) -> Option<ArgumentRegisters> {
-        self.functions.get(&entry)?.0
+        self.functions.get(&entry)?.arguments
     }
 
     fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
-        self.functions.get(&entry)?.1
+        self.functions.get(&entry)?.allocation
+    }
+
+    fn format_argument(&self, entry: CodePoint) -> Option<u8> {
+        self.functions.get(&entry)?.format
     }
 
     fn loops_around(&self, at: CodePoint) -> &[CodePoint] {
@@ -229,7 +242,7 @@ fn reads_from(binary: &Binary, entry: u64) -> Option<Locations> {
         if done.len() > MAX_PARTS_OF_FUNCTION {
             return None;
         }
-        let range = binary.function_range_at(entry)?;
+        let range = binary.code_range_at(entry)?;
         if range.end - range.start > MAX_FUNCTION_BYTES {
             return None;
         }
@@ -242,19 +255,20 @@ fn reads_from(binary: &Binary, entry: u64) -> Option<Locations> {
     Some(reads)
 }
 
-fn allocation(binary: &Binary, entry: u64) -> Option<Allocation> {
-    let aliases = binary.aliases(entry);
-    aliases.iter().find_map(|symbol| {
-        let name = symbol.name.split('@').next().unwrap_or_default();
-        match name {
-            "malloc" | "valloc" | "pvalloc" => Some(Allocation::Size(0)),
-            "realloc" | "aligned_alloc" | "memalign" => Some(Allocation::Size(1)),
-            "calloc" => Some(Allocation::Product(0, 1)),
-            // `operator new` and `operator new[]`, with any further argument.
-            name if name.starts_with("_Znwm") || name.starts_with("_Znam") => {
-                Some(Allocation::Size(0))
-            }
-            _ => None,
-        }
-    })
+/// Which argument of a function of this name is a format.
+fn format_argument(name: &str) -> Option<u8> {
+    let register = u32::from(genba_explain::input::format_register(name)?);
+    let index = (INTEGER_ARGUMENTS.iter()).position(|&one| one == register)?;
+    u8::try_from(index).ok()
+}
+
+fn allocation(name: &str) -> Option<Allocation> {
+    match name.split('@').next().unwrap_or_default() {
+        "malloc" | "valloc" | "pvalloc" => Some(Allocation::Size(0)),
+        "realloc" | "aligned_alloc" | "memalign" => Some(Allocation::Size(1)),
+        "calloc" => Some(Allocation::Product(0, 1)),
+        // `operator new` and `operator new[]`, with any further argument.
+        name if name.starts_with("_Znwm") || name.starts_with("_Znam") => Some(Allocation::Size(0)),
+        _ => None,
+    }
 }

@@ -90,6 +90,9 @@ pub trait CodeKnowledge {
     /// Whether the function with this entry allocates memory, and how its size is given.
     fn allocation(&self, entry: CodePoint) -> Option<Allocation>;
 
+    /// Which integer argument of the function with this entry is a format as `printf` takes it.
+    fn format_argument(&self, entry: CodePoint) -> Option<u8>;
+
     /// The first instructions of the heads of the loops that this instruction is in, inside out; none
     /// for code of libraries.
     fn loops_around(&self, at: CodePoint) -> &[CodePoint];

@@ -8,6 +8,7 @@ use crate::allocation_paths::{self, AllocationPath};
 use crate::argument_values::{self, ArgumentValue};
 use crate::branches::{self, BranchSite, OneWayBranch};
 use crate::cache_geometry::CacheGeometry;
+use crate::call_formats::{self, CallFormats};
 use crate::call_lengths::{self, CallLength};
 use crate::call_work::{self, CallWork};
 use crate::code_knowledge::CodeKnowledge;
@@ -80,6 +81,9 @@ pub struct Observations {
     /// Third arguments of calls, in order of their place.
     #[serde(default)]
     pub call_lengths: Vec<CallLength>,
+    /// Formats of calls that take one, in order of their place.
+    #[serde(default)]
+    pub call_formats: Vec<CallFormats>,
     /// Calls that lead to allocations, most first.
     #[serde(default)]
     pub allocation_paths: Vec<AllocationPath>,
@@ -280,6 +284,7 @@ pub fn observe(
         loops_again: loops_again::loops_again(bursts, code),
         argument_values: argument_values::argument_values(bursts),
         call_lengths: call_lengths::call_lengths(bursts),
+        call_formats: call_formats::call_formats(bursts, code),
         allocation_paths: allocation_paths::allocation_paths(bursts, code),
         call_work: call_work::call_work(bursts),
         piecewise_calls: piecewise_calls::piecewise_calls(bursts),

@@ -60,6 +60,12 @@ pub(crate) fn ret(code: u64, value: u64) -> BurstEvent {
     }
 }
 
+/// A function of the library whose first argument is a format.
+pub(crate) const FORMATTER: CodePoint = CodePoint {
+    module: 1,
+    address: 0x900,
+};
+
 /// An event in a library: module 1.
 pub(crate) fn in_library(mut event: BurstEvent) -> BurstEvent {
     event.at.module = 1;
@@ -104,6 +110,10 @@ impl CodeKnowledge for AllOwn {
 
     fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
         (entry == at(0xa110c)).then_some(Allocation::Size(0))
+    }
+
+    fn format_argument(&self, entry: CodePoint) -> Option<u8> {
+        (entry == FORMATTER).then_some(0)
     }
 
     fn loops_around(&self, one: CodePoint) -> &[CodePoint] {

@@ -5,8 +5,8 @@
 //! converts between text, numbers, times and names (a table: `printf` of numbers, `strtod`,
 //! `sscanf`, `localtime`, `strftime`, `getpwuid`, `regcomp` …), at least a thousand times, and the
 //! calls with all that they call take a good part of the time. What `printf` converts is read from
-//! its constant format; formats of strings only, and formats that are not constant, are not
-//! reported. Matching is not converting: `regexec` is not in the table. Streams of C++ and formatting by
+//! its constant format, or, of formats that are made at run time or handed on by functions of the user's own, from
+//! what bursts saw the library read of them; formats of strings only are not reported. Matching is not converting: `regexec` is not in the table. Streams of C++ and formatting by
 //! Rust's `core::fmt` are many functions: those that one line calls count together.
 //!
 //! **Confirmation.** The direct conversion in its place.
@@ -26,8 +26,9 @@ use crate::constants::counts::MIN_CALLS_HABITUAL;
 use crate::constants::gains::{
     MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conversion, direct_text_copy,
 };
+use crate::constants::observations::MIN_SEEN;
 use crate::constants::search_limits::MAX_FORMAT_CHARS;
-use crate::constants::time_shares::MIN_SHARE_OF_CONVERSION;
+use crate::constants::time_shares::{MIN_SHARE_OF_CONVERSION, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::conversion_routines::FormatDirectives;
 use crate::input::conversions::{Conversion, ConversionUser};
@@ -87,7 +88,11 @@ fn candidate(
     if call.calls < MIN_CALLS_HABITUAL as f64 || share < MIN_SHARE_OF_CONVERSION {
         return None;
     }
-    let (kind, direct) = direct_cost(conversion.kind, user)?;
+    let seen = formats_seen(input, user);
+    let (kind, direct) = match (&user.format, conversion.kind) {
+        (None, ConversionKind::Format) => cost_of_formats(&seen)?,
+        _ => direct_cost(conversion.kind, user)?,
+    };
     let each = share * all / call.calls;
     let residual_fraction = direct.scaled(1.0 / each);
     if residual_fraction.value > MAX_CONVERSION_RESIDUAL {
@@ -122,7 +127,11 @@ fn candidate(
     Some(
         one.fact(ConversionFact::Calls {
             routine: conversion.routine.clone(),
-            format: user.format.as_deref().map(quoted),
+            format: (user
+                .format
+                .as_deref()
+                .or(seen.first().map(|one| one.0.as_str())))
+            .map(quoted),
             calls: call.calls as u64,
         })
         .fact(CallFact::Time {
@@ -163,7 +172,43 @@ fn direct_cost(kind: ConversionKind, user: &ConversionUser) -> Option<(Conversio
     if kind != ConversionKind::Format {
         return Some((kind, direct_conversion(kind)));
     }
-    let asked = FormatDirectives::of(format?);
+    cost_of_format(format?)
+}
+
+/// The formats that bursts saw a call hand over, with their part of the calls.
+fn formats_seen<'a>(input: &'a AnalysisInput, user: &ConversionUser) -> &'a [(String, f64)] {
+    let known = || {
+        let observed = input.observed.as_ref()?;
+        let module = observed.module(&user.call.module)?;
+        let calls = observed.call_formats.iter().filter(|one| {
+            one.at.module == module && one.at.address == user.call.address && one.calls >= MIN_SEEN
+        });
+        calls.max_by_key(|one| one.calls)
+    };
+    known().map_or(&[], |one| one.formats.as_slice())
+}
+
+/// What formats convert, and the cycles of doing it directly, each by its part; `None` if most convert nothing.
+fn cost_of_formats(formats: &[(String, f64)]) -> Option<(ConversionKind, Estimate)> {
+    let costs: Vec<(f64, ConversionKind, Estimate)> = (formats.iter())
+        .filter_map(|(text, part)| cost_of_format(text).map(|(kind, cost)| (*part, kind, cost)))
+        .collect();
+    let all: f64 = costs.iter().map(|one| one.0).sum();
+    let (_, kind, _) = *(costs.iter()).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let mean =
+        |of: fn(&Estimate) -> f64| costs.iter().map(|one| one.0 * of(&one.2)).sum::<f64>() / all;
+    (all >= MOST_OF_IT).then(|| {
+        let cycles = Estimate {
+            value: mean(|cost| cost.value),
+            low: mean(|cost| cost.low),
+            high: mean(|cost| cost.high),
+        };
+        (kind, cycles)
+    })
+}
+
+fn cost_of_format(format: &str) -> Option<(ConversionKind, Estimate)> {
+    let asked = FormatDirectives::of(format);
     let kind = match (asked.floats, asked.integers) {
         (0, 0) => return None,
         (0, _) => ConversionKind::FormatInteger,

@@ -48,12 +48,16 @@ pub fn routine(name: &str) -> Option<Routine> {
     Some(match routine_name(name) {
         "printf" => formatted(RDI),
         "fprintf" | "dprintf" | "sprintf" | "printf_chk" => formatted(RSI),
-        "snprintf" | "asprintf" | "fprintf_chk" => formatted(RDX),
+        "snprintf" | "asprintf" | "fprintf_chk" | "dprintf_chk" | "asprintf_chk" => formatted(RDX),
         "sprintf_chk" => formatted(RCX),
         "snprintf_chk" => formatted(R8),
         "vprintf" => formatted(RDI),
-        "vfprintf" | "vdprintf" | "vsprintf" => formatted(RSI),
-        "vsnprintf" | "vasprintf" => formatted(RDX),
+        "vfprintf" | "vdprintf" | "vsprintf" | "vprintf_chk" => formatted(RSI),
+        "vsnprintf" | "vasprintf" | "vfprintf_chk" | "vdprintf_chk" | "vasprintf_chk" => {
+            formatted(RDX)
+        }
+        "vsprintf_chk" => formatted(RCX),
+        "vsnprintf_chk" => formatted(R8),
         "sscanf" | "fscanf" => Routine {
             kind: ConversionKind::Scan,
             format: Some(RSI),
@@ -83,6 +87,15 @@ pub fn routine(name: &str) -> Option<Routine> {
         other if is_rust_float(other) => plainly(ConversionKind::FormatFloat),
         _ => return None,
     })
+}
+
+/// The register in which a function of this name takes a format as `printf` does.
+#[must_use]
+pub fn format_register(name: &str) -> Option<Location> {
+    let routine = routine(name)?;
+    routine
+        .format
+        .filter(|_| routine.kind == ConversionKind::Format)
 }
 
 /// What a function does in a library's general formatting.
@@ -176,6 +189,9 @@ mod tests {
     fn conversions_are_recognised_by_name_variants_and_nothing_else_is() {
         for (name, format) in [
             ("___snprintf_chk", Some(R8)),
+            // int __vfprintf_chk(FILE *, int flag, const char *format, va_list)
+            ("__vfprintf_chk@GLIBC_2.3.4", Some(RDX)),
+            ("___vsnprintf_chk", Some(R8)),
             ("snprintf@@GLIBC_2.2.5", Some(RDX)),
             ("__isoc99_sscanf@GLIBC_2.7", Some(RSI)),
             ("__localtime_r", None),

@@ -21,3 +21,5 @@ pub(crate) mod value_numbering;
 pub(crate) mod value_uses;
 pub mod values;
 pub(crate) mod written_cache_lines;
+
+pub use conversion_routines::format_register;

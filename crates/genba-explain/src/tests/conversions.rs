@@ -1,6 +1,7 @@
 //! Costly conversions: routines of the library with their callers: synthetic programs.
 
-use genba_model::{ConversionFact, ConversionKind, Fact, Fix};
+use genba_model::{CodePoint, ConversionFact, ConversionKind, Fact, Fix};
+use genba_observe::{CallFormats, Observations};
 
 use crate::causes::costly_conversion;
 use crate::input::analysis_input::{AnalysisInput, Place, UserCall};
@@ -174,4 +175,54 @@ fn values_put_into_a_stream_are_reported_by_what_writing_them_directly_takes() {
     // About as fast as direct code.
     let cheap = input(ConversionKind::Stream, "s", None, 0.5, calls_of(150.0));
     assert!(costly_conversion::detect(&cheap).is_empty());
+}
+
+/// A wrapper of `vfprintf` that hands on what bursts saw the library read as formats.
+fn wrapped(formats: &[(&str, f64)], calls: u64) -> Vec<Option<String>> {
+    let mut input = input(
+        ConversionKind::Format,
+        "vfprintf",
+        None,
+        0.5,
+        calls_of(400.0),
+    );
+    input.observed = Some(Observations {
+        modules: vec!["/bin/prog".to_owned()],
+        bursts: 10,
+        call_formats: vec![CallFormats {
+            at: CodePoint {
+                module: 0,
+                address: 0x1000,
+            },
+            target: CodePoint {
+                module: 1,
+                address: 0x5000,
+            },
+            calls,
+            formats: (formats.iter())
+                .map(|one| (one.0.to_owned(), one.1))
+                .collect(),
+        }],
+        ..Observations::default()
+    });
+    let found = costly_conversion::detect(&input);
+    let format = |fact: &Fact| match fact {
+        Fact::Conversion(ConversionFact::Calls { format, .. }) => Some(format.clone()),
+        _ => None,
+    };
+    let facts = found.iter().flat_map(|one| &one.facts);
+    facts.filter_map(format).collect()
+}
+
+#[test]
+fn formats_that_a_wrapper_hands_on_are_those_that_the_library_read() {
+    let most = [("…%*x", 0.7), ("%s", 0.2), ("%d", 0.1)];
+    assert_eq!(wrapped(&most, 5000), [Some("…%*x".to_owned())]);
+}
+
+#[test]
+fn wrappers_of_strings_and_formats_seen_a_few_times_are_not_conversions() {
+    assert!(wrapped(&[("…%*s", 0.7), ("%d", 0.3)], 5000).is_empty());
+    assert!(wrapped(&[("%d", 1.0)], 20).is_empty());
+    assert!(wrapped(&[], 5000).is_empty());
 }
