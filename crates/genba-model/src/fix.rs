@@ -112,6 +112,8 @@ pub enum Fix {
     HandOnRuns,
     /// Make room for a run once, and write it through a local pointer.
     ReserveOnce,
+    /// Pass bytes that nothing is to be done about by a loop of their own.
+    ScanAhead,
     /// Compare several bytes at a time.
     WideCompare,
     /// Search with the library.

@@ -3,12 +3,15 @@
 //! **Signature.** A loop whose usual path loads a byte and only compares it, with a byte of another
 //! run or with a constant, in runs of 16 bytes or more (of two runs: of six, since a comparison of words needs no
 //! call and its end is seldom mispredicted: matches of compressors). Or a long loop without branches that only
-//! asks of each byte whether it is one of a few that stay ([`crate::patterns::byte_matches`]).
+//! asks of each byte whether it is one of a few that stay ([`crate::patterns::byte_matches`]). Or a loop that
+//! only tests bytes, by tables too, at a position that it reads and stores in memory for each
+//! ([`crate::patterns::memory_scans`]).
 //!
 //! **Confirmation.** The counted run length. Short runs are not reported: wider code does not pay
 //! there.
 //!
-//! **Gain.** Eight to 32 bytes per comparison, plus some cycles to start and to locate the byte.
+//! **Gain.** Eight to 32 bytes per comparison, plus some cycles to start and to locate the byte. Of positions in
+//! memory: a load, a look-up and a test for each byte, and for each run one byte on the general path as before.
 //!
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 
@@ -18,13 +21,15 @@ use crate::candidate::Candidate;
 use crate::causes::missed_vectorisation;
 use crate::constants::counts::{MIN_BYTES_IN_RUN, MIN_BYTES_PER_LONG_SCAN};
 use crate::constants::gains::{
-    BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, MAX_RESIDUAL, WORD_COMPARE_CYCLES,
+    BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, MAX_RESIDUAL, SCAN_AHEAD_CYCLES,
+    WORD_COMPARE_CYCLES,
 };
 use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
 use crate::patterns::byte_matches::byte_matches;
 use crate::patterns::hot_loops::hot_loops;
+use crate::patterns::memory_scans::memory_scan;
 
 /// Finds loops that only compare bytes, from the usual path of each loop and its counted run
 /// lengths.
@@ -35,7 +40,56 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .filter(|one| one.stores.is_empty())
         .map(candidate)
         .chain(without_branches(input))
+        .chain(through_memory(input))
         .collect()
+}
+
+/// Loops that pass bytes at a position in memory, with tests of more than the bytes.
+fn through_memory(input: &AnalysisInput) -> Vec<Candidate> {
+    let loops = hot_loops(input, MIN_SHARE_OF_BYTE_LOOP);
+    let own = loops.iter().filter(|one| one.input.own);
+    own.filter_map(|one| {
+        let scan = memory_scan(one)?;
+        let each = one.cycles.value * one.input.heat_of(scan.usual.iter().copied())
+            / one.share.max(f64::MIN_POSITIVE);
+        let [start, per_byte] = SCAN_AHEAD_CYCLES;
+        // The byte that ends a run goes through all tests as before.
+        let stays = |number: usize| {
+            let after = each + start[number] + per_byte[number] * scan.run;
+            (after / (each * scan.run)).min(1.0)
+        };
+        let mut found = Candidate::new(
+            Cause::BytewiseCompare,
+            Some(one.function),
+            vec![scan.load],
+            Fix::ScanAhead,
+        );
+        found.residual_fraction = Estimate {
+            value: stays(0),
+            low: stays(1),
+            high: stays(2),
+        };
+        found.executions = Some(one.cost.iterations);
+        found.cycles = Some(one.cycles);
+        let share = one.input.heat_of(scan.usual.iter().copied());
+        found.affected = scan.usual;
+        Some(
+            found
+                .fact(LoopFact::BytesThroughMemory {
+                    bytes: one.cost.iterations,
+                    mean_run: scan.run,
+                    reloads: scan.reloads,
+                })
+                .fact(LoopFact::ByteTime {
+                    share,
+                    cycles: each,
+                })
+                .fact(LoopFact::WideByteCost {
+                    operation: ByteOperation::Test,
+                }),
+        )
+    })
+    .collect()
 }
 
 /// Loops that count or remember the place of certain bytes by conditional moves.

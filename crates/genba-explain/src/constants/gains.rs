@@ -66,6 +66,11 @@ pub(crate) const BYTE_COMPARE_CYCLES: [[f64; 3]; 2] =
 pub(crate) const WORD_COMPARE_CYCLES: [[f64; 3]; 2] =
     [[8.0, 3.0, 24.0], [1.0 / 6.0, 1.0 / 10.0, 1.0 / 3.0]];
 
+/// The same of a scan with the position in a register by a table of what stops it, which hands the rest on to the
+/// general path. Chosen: a load, a look-up, a test, an addition and a comparison are a taken branch and one to two
+/// cycles of a wide processor; least with vectors.
+pub(crate) const SCAN_AHEAD_CYCLES: [[f64; 3]; 2] = [[8.0, 0.0, 25.0], [1.5, 0.3, 3.0]];
+
 /// Cycles per item of a hash look-up in place of a linear search; value, low, high. Chosen.
 pub(crate) const CYCLES_OF_LOOK_UP: [f64; 3] = [40.0, 8.0, 200.0];
 

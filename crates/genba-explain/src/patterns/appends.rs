@@ -17,7 +17,7 @@ use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Value};
 use crate::patterns::hot_loops::HotLoop;
-use crate::patterns::usual_values::before_spills;
+use crate::patterns::usual_values::{before_spills, usually_stays};
 
 /// A loop that appends.
 #[derive(Clone, Debug)]
@@ -80,13 +80,10 @@ fn is_same_place(one: &Address, other: &Address) -> bool {
     one.base == other.base && one.index == other.index
 }
 
-fn is_fixed(found: &HotLoop<'_>, address: &Address) -> bool {
+/// Whether an address is the same in nearly every iteration.
+pub(crate) fn is_fixed(found: &HotLoop<'_>, address: &Address) -> bool {
     let function = found.input;
-    let fixed = |value: Value| {
-        function
-            .values
-            .is_invariant(value, &function.flow, found.index)
-    };
+    let fixed = |value: Value| usually_stays(function, found.index, value);
     address.base.number != CONSTANT
         && fixed(address.base)
         && address.index.is_none_or(|(value, _)| fixed(value))
@@ -104,7 +101,7 @@ fn reads_fixed_address(found: &HotLoop<'_>, at: usize) -> bool {
 
 /// A value that is loaded from an address that stays and stored there again with a constant added:
 /// its number, and the instructions that store it.
-fn position(found: &HotLoop<'_>, at: usize) -> Option<(Value, Vec<usize>)> {
+pub(crate) fn position(found: &HotLoop<'_>, at: usize) -> Option<(Value, Vec<usize>)> {
     let function = found.input;
     let data = &function.data[at];
     let accesses = data.memory.iter().zip(function.values.addresses(at));
@@ -139,12 +136,7 @@ fn position(found: &HotLoop<'_>, at: usize) -> Option<(Value, Vec<usize>)> {
 fn element(found: &HotLoop<'_>, at: usize, position: &Value) -> Option<(usize, u16, bool)> {
     let function = found.input;
     let data = &function.data[at];
-    let is_position = |value: Value| {
-        let start = before_spills(function, value);
-        [value, start]
-            .into_iter()
-            .any(|value| value.number == position.number || same_origin(function, value, *position))
-    };
+    let is_position = |value: Value| is_position(function, value, *position);
     let accesses = data.memory.iter().zip(function.values.addresses(at));
     let (access, _) = (accesses)
         .filter_map(|(access, address)| Some((access, (*address)?)))
@@ -159,6 +151,14 @@ fn element(found: &HotLoop<'_>, at: usize, position: &Value) -> Option<(usize, u
             .filter(|read| made(read.0))
             .all(|read| read.1.number == CONSTANT);
     Some((at, access.bytes, constant))
+}
+
+/// Whether a value is what was loaded as a position, or what was stored as one and loaded again.
+pub(crate) fn is_position(function: &FunctionInput, value: Value, position: Value) -> bool {
+    let start = before_spills(function, value);
+    [value, start]
+        .into_iter()
+        .any(|value| value.number == position.number || same_origin(function, value, position))
 }
 
 /// Whether two values were loaded from the same place: the length is read again after its store.

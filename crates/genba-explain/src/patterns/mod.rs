@@ -15,6 +15,7 @@ pub(crate) mod live_registers;
 pub(crate) mod load_stalls;
 pub(crate) mod lock_acquisitions;
 pub(crate) mod loop_inputs;
+pub(crate) mod memory_scans;
 pub(crate) mod memory_streams;
 pub(crate) mod needed_divisions;
 pub(crate) mod observed_sites;

@@ -33,6 +33,17 @@ pub(crate) fn usually_met(function: &FunctionInput, value: Value) -> Vec<Value> 
         .collect()
 }
 
+/// Whether a value is the same in all iterations of a loop but those behind a way that hardly ever comes to its
+/// head, as registers are that a rare call restores.
+pub(crate) fn usually_stays(function: &FunctionInput, index: u32, value: Value) -> bool {
+    let fixed = |value: Value| function.values.is_invariant(value, &function.flow, index);
+    let head = function.flow.loops()[index as usize].head;
+    let again = |one: Value| one == Value { offset: 0, ..value } || fixed(one);
+    fixed(value)
+        || function.values.origin(value) == Origin::Join(head)
+            && usually_met(function, value).into_iter().all(again)
+}
+
 fn usual_value_since(function: &FunctionInput, value: Value, since: Option<u32>) -> Value {
     let mut value = value;
     for _ in 0..MAX_STEP_DEPTH {

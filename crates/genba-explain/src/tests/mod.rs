@@ -12,6 +12,7 @@ mod library_scans;
 mod long_divisions;
 mod long_products;
 mod loops;
+mod memory_scans;
 mod needed_divisions;
 mod observed_data;
 mod observed_repetition;

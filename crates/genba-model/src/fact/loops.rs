@@ -72,6 +72,15 @@ pub enum LoopFact {
         /// Loads per iteration of what does not change but for the length.
         reloads: usize,
     },
+    /// Bytes tested one at a time at a position that is in memory.
+    BytesThroughMemory {
+        /// Bytes in all.
+        bytes: u64,
+        /// Mean length of a run of bytes that are only passed.
+        mean_run: f64,
+        /// Loads per iteration of what does not change but for the position.
+        reloads: usize,
+    },
     /// Bytes tested one at a time, whose outcomes go through conditional moves.
     ByteTests {
         /// Bytes in all.
@@ -157,6 +166,8 @@ pub enum ByteOperation {
     Copy,
     /// Compared or searched.
     Compare,
+    /// Tested for those that stop a scan.
+    Test,
 }
 
 impl LoopFact {
@@ -171,6 +182,7 @@ impl LoopFact {
             | Self::RepeatedLoads { .. }
             | Self::ByteRuns { .. }
             | Self::AppendedBytes { .. }
+            | Self::BytesThroughMemory { .. }
             | Self::ByteTests { .. }
             | Self::ShortTrips { .. }
             | Self::BranchOutcomes { .. } => EvidenceSource::Counted,

@@ -78,6 +78,7 @@ fn every_fix_has_a_sentence() {
             digits: 19,
         },
         Fix::ReserveOnce,
+        Fix::ScanAhead,
         Fix::WideCompare,
         Fix::LibrarySearch,
         Fix::HoistCalls {

@@ -88,6 +88,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (i = 0; i < n; i++)\n    append(buffer, in[i]);",
             "char *out = reserve(buffer, n);\nfor (i = 0; i < n; i++)\n    out[i] = in[i];\nbuffer->length += n;",
         ),
+        Fix::ScanAhead => (
+            "c = text[state->position++];\nif (state->strict && is_special[c])\n    handle(state, c);",
+            "at = state->position;\nwhile (at < end && !is_special[text[at]])\n    at++;\nstate->position = at;",
+        ),
         Fix::WideCompare => (
             "while (b < end && *a == *b)\n    a++, b++;",
             "while (b + 8 <= end) {\n    uint64_t x, y;\n    memcpy(&x, a, 8); memcpy(&y, b, 8);\n    if (x != y)\n        return b + (__builtin_ctzll(x ^ y) >> 3) - start;\n    a += 8, b += 8;\n}",

@@ -140,6 +140,12 @@ pub(super) fn sentence(fix: &Fix) -> String {
              the length once after it (a text's closing zero as well). The stores may then change \
              nothing that the loop reads, so that it keeps all in registers and can be vectorised."
         }
+        Fix::ScanAhead => {
+            "Pass the bytes that nothing is to be done about in a loop of its own: the position in a local \
+             variable, one look-up in a table of the bytes that stop it, a bound; store the position \
+             once behind it, and let the general path see only the byte that stopped it. For few such \
+             bytes memchr or strcspn is that loop."
+        }
         Fix::WideCompare => {
             "Compare eight bytes or more at a time: memcmp for equality; for the first difference \
              load eight bytes of each with memcpy, xor them and count the trailing zeros."

@@ -81,6 +81,7 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             match operation {
                 ByteOperation::Copy => "copied",
                 ByteOperation::Compare => "compared",
+                ByteOperation::Test => "tested",
             }
         ),
         LoopFact::ByteTests { bytes, mean_run } => format!(
@@ -100,6 +101,16 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 ", in runs of {run:.0} bytes on average"
             ))
         ),
+        LoopFact::BytesThroughMemory {
+            bytes,
+            mean_run,
+            reloads,
+        } => format!(
+            "{} bytes are only tested, one at a time, {mean_run:.0} on average until something else is done; \
+             {reloads} loads per iteration read the position and what stays again, and the position is \
+             stored for each byte",
+            count(*bytes)
+        ),
         LoopFact::ByteTime {
             share,
             cycles: each,
@@ -115,6 +126,10 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             ByteOperation::Compare => {
                 "eight bytes at a time take about a cycle, plus about a dozen cycles to start and \
                  to locate the byte"
+            }
+            ByteOperation::Test => {
+                "a loop with the position in a register and a table of the bytes that stop it takes one \
+                 to two cycles per byte; the byte that stops it costs what it costs now"
             }
         }
         .to_owned(),

@@ -62,6 +62,14 @@ fn facts_about_loops() {
             mean_run: Some(150.0),
             reloads: 3,
         },
+        LoopFact::BytesThroughMemory {
+            bytes: 362_000_000,
+            mean_run: 15.5,
+            reloads: 4,
+        },
+        LoopFact::WideByteCost {
+            operation: ByteOperation::Test,
+        },
         LoopFact::ByteRuns {
             operation: ByteOperation::Compare,
             bytes: 12_000_000,

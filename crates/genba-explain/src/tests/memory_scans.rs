@@ -1,0 +1,110 @@
+//! Bytes that are only tested, at a position in memory, and near misses.
+
+use genba_model::{Fact, Fix, LoopFact};
+use iced_x86::code_asm::*;
+
+use crate::candidate::Candidate;
+use crate::causes::bytewise_compare;
+use crate::tests::synthetic::{function, has_fact, program};
+
+const RUNS: u64 = 2_000_000;
+
+/// Where a scan has its position.
+#[derive(Clone, Copy, PartialEq)]
+enum Position {
+    /// Loaded and stored for each byte.
+    Stored,
+    /// Loaded for each byte, and counted where it is.
+    CountedInMemory,
+    InRegister,
+}
+
+/// What a scan does with a byte beside testing it.
+#[derive(Clone, Copy, PartialEq)]
+enum Beside {
+    Nothing,
+    Sums,
+    Copies,
+    OtherStream,
+}
+
+/// `while (lexer->at < end) { c = text[lexer->at++]; if (c == '"') break; if (classes[c] & 2) …; }` with runs of
+/// so many bytes.
+fn lexing(run: u64, position: Position, beside: Beside) -> Vec<Candidate> {
+    let all = RUNS * run;
+    let heat = 0.9 / 11.0;
+    let scan = function(
+        "lex_string",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.set_label(&mut head)?;
+            match position {
+                Position::InRegister => a.nop()?,
+                _ => a.mov(rdx, qword_ptr(rbx))?,
+            }
+            a.cmp(rdx, r13)?;
+            a.jae(out)?;
+            a.movzx(eax, byte_ptr(r14 + rdx))?;
+            match position {
+                Position::Stored => {
+                    a.lea(rcx, qword_ptr(rdx + 1))?;
+                    a.mov(qword_ptr(rbx), rcx)?;
+                }
+                Position::CountedInMemory => {
+                    a.add(qword_ptr(rbx), 1)?;
+                    a.nop()?;
+                }
+                Position::InRegister => {
+                    a.add(rdx, 1)?;
+                    a.nop()?;
+                }
+            }
+            match beside {
+                Beside::Nothing => a.nop()?,
+                Beside::Sums => a.add(r12, rax)?,
+                Beside::Copies => a.mov(byte_ptr(r15 + rdx), al)?,
+                Beside::OtherStream => a.mov(r9, qword_ptr(r15 + rdx * 8))?,
+            }
+            a.cmp(al, 34)?;
+            a.je(out)?;
+            a.test(byte_ptr(r8 + rax), 2)?;
+            a.je(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[all, all, all, all, all, all, all, all, all, all, all, RUNS],
+        &[heat; 12],
+        &[(2, 0), (8, 0), (10, all - RUNS)],
+    );
+    bytewise_compare::detect(&program(vec![scan]))
+}
+
+#[test]
+fn bytes_tested_at_a_position_in_memory_are_found() {
+    for position in [Position::Stored, Position::CountedInMemory] {
+        let found = lexing(20, position, Beside::Nothing);
+        assert_eq!(found.len(), 1);
+        assert_eq!((&found[0].fix, &found[0].site), (&Fix::ScanAhead, &vec![3]));
+        assert!(has_fact(&found, |fact| matches!(
+            fact,
+            Fact::Loop(LoopFact::BytesThroughMemory { mean_run, reloads: 1, .. })
+                if (mean_run - 20.0).abs() < 0.1
+        )));
+        // 25 cycles a byte: one of the run as before, and little for the others.
+        let rest = found[0].residual_fraction;
+        assert!(rest.low < rest.value && rest.value < rest.high && rest.high < 0.4);
+    }
+}
+
+#[test]
+fn short_runs_and_positions_in_registers_are_no_scans_through_memory() {
+    assert!(lexing(4, Position::Stored, Beside::Nothing).is_empty());
+    assert!(lexing(20, Position::InRegister, Beside::Nothing).is_empty());
+}
+
+#[test]
+fn bytes_of_which_something_is_made_are_no_scan() {
+    for beside in [Beside::Sums, Beside::Copies, Beside::OtherStream] {
+        assert!(lexing(20, Position::Stored, beside).is_empty());
+    }
+}
