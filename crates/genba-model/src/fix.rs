@@ -134,6 +134,8 @@ pub enum Fix {
     ScanOnce,
     /// Remember the end of a string.
     RememberEnd,
+    /// Keep where a walk along a list ended.
+    RememberPlace,
     /// Avoid moving the elements of an array.
     AvoidShifts,
     /// Use plain operations instead of atomic ones.

@@ -1,10 +1,11 @@
-//! Searches through chains that compare hashes first, and their near misses.
+//! Searches through chains that compare hashes first, walks to the end of a list, and their near misses.
 
+use genba_model::{Fact, Fix, QuadraticFact};
 use iced_x86::code_asm::*;
 
 use crate::causes::quadratic;
 use crate::input::analysis_input::FunctionInput;
-use crate::tests::synthetic::{function, program};
+use crate::tests::synthetic::{function, has_fact, program};
 
 const SEARCHES: u64 = 10_000;
 
@@ -82,4 +83,82 @@ fn short_chains_and_filters_are_no_searches() {
         !is_found(2000, IfEqual::ComparesNames, 200),
         "the names are what is compared"
     );
+}
+
+/// What a walk along a list does beside following it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Walk {
+    Follows,
+    Counts,
+    /// `while (n-- > 0) p = p->next`.
+    ToNumber,
+    Sums,
+    Marks,
+    /// The next walk begins where this one ended.
+    GoesOn,
+}
+
+/// `for (p = list; p->next != NULL; p = p->next);` in walks of so many links.
+fn walk(elements: u64, kind: Walk) -> FunctionInput {
+    let all = SEARCHES * elements;
+    let each = 0.9 / 5.0;
+    function(
+        "append",
+        |a| {
+            let (mut again, mut head) = (a.create_label(), a.create_label());
+            a.mov(rax, rdi)?;
+            a.set_label(&mut again)?;
+            match kind {
+                Walk::GoesOn => a.nop()?,
+                _ => a.mov(rax, rdi)?,
+            }
+            a.set_label(&mut head)?;
+            a.mov(rax, qword_ptr(rax))?;
+            match kind {
+                Walk::Counts => a.add(rcx, 1)?,
+                Walk::Sums => a.add(rcx, qword_ptr(rax + 8))?,
+                Walk::Marks => a.mov(qword_ptr(rax + 8), rdx)?,
+                _ => a.nop()?,
+            }
+            match kind {
+                Walk::ToNumber => a.sub(rsi, 1)?,
+                _ => a.test(rax, rax)?,
+            }
+            a.jne(head)?;
+            a.dec(r9)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &[1, SEARCHES, all, all, all, all, SEARCHES, SEARCHES, 1],
+        &[0.0, 0.0, each, each, each, each, 0.0, 0.0, 0.0],
+        &[(5, all - SEARCHES), (7, SEARCHES - 1)],
+    )
+}
+
+#[test]
+fn list_followed_to_its_end_for_each_item_is_quadratic() {
+    for kind in [Walk::Follows, Walk::Counts, Walk::ToNumber] {
+        let found = quadratic::detect(&program(vec![walk(2000, kind)]));
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].site.clone(), &found[0].fix),
+            (vec![2], &Fix::RememberPlace)
+        );
+        assert!(found[0].residual_fraction.high < 0.1);
+        assert!(has_fact(&found, |fact| matches!(
+            fact,
+            Fact::Quadratic(QuadraticFact::ListWalks { walks: SEARCHES, elements })
+                if (elements - 2000.0).abs() < 1.0
+        )));
+    }
+}
+
+#[test]
+fn walks_that_read_mark_or_go_on_and_short_ones_are_not_quadratic() {
+    let is_found =
+        |elements, kind| !quadratic::detect(&program(vec![walk(elements, kind)])).is_empty();
+    for kind in [Walk::Sums, Walk::Marks, Walk::GoesOn] {
+        assert!(!is_found(2000, kind), "{kind:?}");
+    }
+    assert!(!is_found(20, Walk::Follows));
 }

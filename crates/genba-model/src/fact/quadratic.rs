@@ -16,6 +16,13 @@ pub enum QuadraticFact {
         /// The function that compares, where one is called.
         compared_by: Option<String>,
     },
+    /// Lists followed from the first element, without a look at the elements.
+    ListWalks {
+        /// Walks.
+        walks: u64,
+        /// Mean number of links that one follows.
+        elements: f64,
+    },
     /// Time in these searches.
     SearchTime {
         /// Share of all time.

@@ -121,6 +121,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "strcat(text, piece);",
             "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
         ),
+        Fix::RememberPlace => (
+            "while (last->next != NULL)\n    last = last->next;\nlast->next = item;",
+            "list->last->next = item;\nlist->last = item;",
+        ),
         Fix::AvoidShifts => (
             "job = jobs.front();\njobs.erase(jobs.begin());",
             "job = jobs.front();   // std::deque\njobs.pop_front();",

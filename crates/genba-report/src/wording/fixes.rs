@@ -176,6 +176,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Keep a pointer to the end of the string and append there: `strcat` looks for the end \
              from the beginning in each call."
         }
+        Fix::RememberPlace => {
+            "Keep what the walk finds with the list: a pointer to the last element for appending, the \
+             number of elements, or the place of the last walk. For elements by number use an array."
+        }
         Fix::AvoidShifts => {
             "Insert and remove at the end, use a ring or deque (std::deque, VecDeque), or keep the \
              index of the first element, so that nothing is moved. If the order does not matter, \

@@ -6,6 +6,8 @@
 //! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
 //!   times the input and the memory of the program (`rescan`), itself, by calls (`rescan_by_calls`) or in the
 //!   C library (`library_scan`); those of one function are one finding;
+//! - a loop that follows a list from its beginning to its end, or to the element of a number, hundreds of links
+//!   for each item;
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
 //! - `strcat` to a string that has grown long, for each piece.
@@ -18,6 +20,7 @@
 //! Complexity", FSE 2007.
 
 mod library_scan;
+mod list_walk;
 mod rescan;
 mod rescan_by_calls;
 mod scans_of_function;
@@ -36,6 +39,7 @@ use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::hot_loops;
 use library_scan::library_scan;
+use list_walk::list_walk;
 use rescan::rescan;
 use rescan_by_calls::rescans_by_calls;
 use scans_of_function::together;
@@ -48,7 +52,10 @@ use shift::{onto_itself, shifts};
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = hot_loops(input, MIN_SHARE_OF_QUADRATIC_LOOP);
-    let of_loop = |one| search(input, one).or_else(|| rescan(input, one));
+    let of_loop = |one| {
+        let scan = || rescan(input, one).or_else(|| list_walk(input, one));
+        search(input, one).or_else(scan)
+    };
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
     found.extend(rescans_by_calls(input));
     found = together(input, found);

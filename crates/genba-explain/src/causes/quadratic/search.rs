@@ -156,7 +156,10 @@ fn is_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> b
 }
 
 /// Whether an address is in a list's element: its base was loaded from the element before.
-fn is_list_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> bool {
+pub(super) fn is_list_element(
+    found: &HotLoop<'_>,
+    address: &crate::input::values::Address,
+) -> bool {
     let function = found.input;
     let values = &function.values;
     let head = function.flow.loops()[found.index as usize].head;

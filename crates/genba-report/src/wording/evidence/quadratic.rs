@@ -21,6 +21,11 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
                 count((*searches as f64 * elements).round() as u64)
             )
         }
+        QuadraticFact::ListWalks { walks, elements } => format!(
+            "{} walks follow {elements:.0} links of a list each, {} in all, and read nothing else of its elements",
+            count(*walks),
+            count((*walks as f64 * elements).round() as u64)
+        ),
         QuadraticFact::SearchTime {
             share,
             cycles: each,

@@ -215,6 +215,10 @@ fn facts_about_threads_and_growth() {
             share: 0.9,
             cycles: 4000.0,
         },
+        QuadraticFact::ListWalks {
+            walks: 30_000,
+            elements: 15_000.0,
+        },
         QuadraticFact::Appends {
             function: s("strcat"),
             calls: 10_000,
