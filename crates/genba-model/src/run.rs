@@ -81,7 +81,7 @@ pub struct RunRecord {
     /// Bytes written to standard output, if they were captured or counted.
     pub stdout_bytes: Option<u64>,
     /// Bytes that the reading calls of target and waited-for children returned, of files and pipes, not of
-    /// `recv`; `None` where the kernel keeps no account of them.
+    /// `recv`; `None` where the kernel keeps no account of them, or a process outlived the target.
     #[serde(default)]
     pub read_bytes: Option<u64>,
 }

@@ -75,7 +75,9 @@ pub fn finished(reply: &Reply, stdout: OutputInfo, stderr: OutputInfo) -> Finish
         involuntary_switches: reply.involuntary,
         exit: exit(reply),
         stdout_bytes: stdout.bytes,
-        read_bytes: (reply.read_known != 0).then_some(reply.read_bytes),
+        // What outlived the target is not in its account.
+        read_bytes: (reply.read_known != 0 && reply.orphans == 0 && reply.left == 0)
+            .then_some(reply.read_bytes),
     };
     Finished {
         record,

@@ -229,6 +229,7 @@ open(__import__('sys').argv[1], 'w')";
     assert!(record.children.total() >= 0.2, "{record:?}");
     assert!(record.target.total() < 0.2, "{record:?}");
     assert!(record.orphans >= 1, "{record:?}");
+    assert_eq!(record.read_bytes, None, "theirs are not in the account");
 }
 
 #[test]
@@ -265,4 +266,26 @@ fn context_switches_are_counted() {
 for _ in range(50): time.sleep(0.001)";
     let record = run_direct(&[python, "-c", script]);
     assert!(record.voluntary_switches >= 50, "{record:?}");
+}
+
+#[test]
+fn bytes_that_target_and_children_read_are_accounted() {
+    if std::fs::metadata("/proc/self/io").is_err() {
+        genba_testing::skip(
+            "bytes_that_target_and_children_read_are_accounted",
+            genba_testing::MACHINE,
+            "the kernel has no /proc/PID/io",
+        );
+        return;
+    }
+    let read = |command: &str| {
+        let record = run(&CommandSpec::direct(["sh", "-c", command])).record;
+        assert!(record.exit.success());
+        record.read_bytes
+    };
+    // What the loader reads of libraries is in both.
+    let without = read("head -c 0 /dev/zero; exit 0").expect("an account");
+    let with = read("head -c 5000000 /dev/zero > /dev/null; exit 0").expect("an account");
+    let more = with - without;
+    assert!((5_000_000..5_100_000).contains(&more), "{more}");
 }

@@ -90,7 +90,7 @@ fn candidate(
     }
     let seen = formats_seen(input, user);
     let (kind, direct) = match (&user.format, conversion.kind) {
-        (None, ConversionKind::Format) => cost_of_formats(&seen)?,
+        (None, ConversionKind::Format) => cost_of_formats(seen)?,
         _ => direct_cost(conversion.kind, user)?,
     };
     let each = share * all / call.calls;
