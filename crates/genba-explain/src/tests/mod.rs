@@ -14,6 +14,7 @@ mod long_products;
 mod loops;
 mod memory_scans;
 mod needed_divisions;
+mod nested_repetition;
 mod observed_data;
 mod observed_repetition;
 mod observed_waste;

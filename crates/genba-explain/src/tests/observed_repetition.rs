@@ -105,7 +105,7 @@ fn callee(search: bool) -> FunctionInput {
     one
 }
 
-fn redundant(change: impl FnOnce(&mut RedundantCall), search: bool) -> AnalysisInput {
+pub(super) fn redundant(change: impl FnOnce(&mut RedundantCall), search: bool) -> AnalysisInput {
     let mut caller = caller();
     "/bin/other".clone_into(&mut caller.call_sites[0].targets[0].module);
     let mut input = program(vec![caller, callee(search)]);
