@@ -1,7 +1,5 @@
 //! Repeated calls inside of repeated calls: the same time is one finding.
 
-use iced_x86::code_asm::*;
-
 use genba_model::CodePoint;
 
 use crate::candidate::Candidate;
