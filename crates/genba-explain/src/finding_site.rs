@@ -1,6 +1,6 @@
 //! Where a finding is: function, file and lines of instructions.
 
-use genba_model::FindingSite;
+use genba_model::{FindingSite, ScriptFunction, ScriptProfile};
 
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
 
@@ -66,5 +66,22 @@ pub(crate) fn program_site(input: &AnalysisInput) -> FindingSite {
             addresses: Vec::new(),
             called_from: None,
         },
+    }
+}
+
+/// A line of a script.
+pub(crate) fn of_script_line(
+    script: &ScriptProfile,
+    function: &ScriptFunction,
+    line: u32,
+) -> FindingSite {
+    FindingSite {
+        function: function.function.clone(),
+        module: script.runtimes.first().cloned().unwrap_or_default(),
+        file: Some(function.file.clone()),
+        line: Some(line),
+        end_line: None,
+        addresses: Vec::new(),
+        called_from: None,
     }
 }

@@ -9,14 +9,15 @@
 use std::collections::HashMap;
 
 use genba_model::{
-    Cause, Confirmation, Diagnosis, Estimate, FindingSite, Fix, FunctionRow, Profile,
-    QuadraticFact, ScriptProfile,
+    Cause, Confirmation, Diagnosis, Estimate, Fix, FunctionRow, Profile, QuadraticFact,
+    ScriptProfile,
 };
 
 use crate::causes::quadratic::residual_fraction;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES};
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
 use crate::constants::time_shares::MIN_SHARE_OF_SCRIPT_SEARCHES;
+use crate::finding_site::of_script_line;
 use crate::findings::{Limits, share_interval};
 use crate::gain::amdahl;
 
@@ -74,15 +75,7 @@ fn found(
     let facts = [Some(linear), time, Some(QuadraticFact::HashLookup)];
     Some(Diagnosis {
         cause: Cause::Quadratic,
-        site: FindingSite {
-            function: function.function.clone(),
-            module: script.runtimes.first().cloned().unwrap_or_default(),
-            file: Some(function.file.clone()),
-            line: Some(line.line),
-            end_line: None,
-            addresses: Vec::new(),
-            called_from: None,
-        },
+        site: of_script_line(script, function, line.line),
         share,
         executions: Some(searches.times),
         cost_seconds: None,

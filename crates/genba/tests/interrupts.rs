@@ -70,7 +70,9 @@ impl Place {
     }
 
     fn start(&self, arguments: &[&str]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_genba"))
+        // Under nohup genba ignores hangups, as it should.
+        Command::new("env")
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_genba")])
             .args(arguments)
             .current_dir(self.path())
             .env_remove("GENBA_HOME")

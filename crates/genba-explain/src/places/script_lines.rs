@@ -1,8 +1,9 @@
 //! Lines of scripts as places: what their author can change, where the interpreter's own functions are not.
 
-use genba_model::{FindingSite, PlaceFunction, ScriptProfile, TimePlace, TimePlaceKind};
+use genba_model::{PlaceFunction, ScriptProfile, TimePlace, TimePlaceKind};
 
 use crate::constants::time_shares::MIN_SHARE_OF_SCRIPT_LINE;
+use crate::finding_site::of_script_line;
 use crate::findings::share_interval;
 
 /// Most places.
@@ -28,15 +29,7 @@ pub fn script_lines(script: &ScriptProfile) -> Vec<TimePlace> {
         let native = function.native.iter().filter(|_| only).take(MAX_NATIVE);
         TimePlace {
             kind: TimePlaceKind::ScriptLine,
-            site: FindingSite {
-                function: function.function.clone(),
-                module: script.runtimes.first().cloned().unwrap_or_default(),
-                file: Some(function.file.clone()),
-                line: Some(line.line),
-                end_line: None,
-                addresses: Vec::new(),
-                called_from: None,
-            },
+            site: of_script_line(script, function, line.line),
             share: share_interval(line.share.min(1.0), script.samples),
             executions: None,
             cost_seconds: None,
