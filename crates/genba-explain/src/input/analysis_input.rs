@@ -369,8 +369,6 @@ pub struct FunctionInput {
     pub address: u64,
     /// Share of all time in the function itself.
     pub share: Estimate,
-    /// Share of all time in it and what it called, where stacks are known.
-    pub total: Option<f64>,
     /// Counted: how many times it was entered.
     pub calls: Option<u64>,
     /// Instructions.

@@ -294,7 +294,6 @@ fn function_input(
         module,
         address: function.address,
         share: resolved.share(total),
-        total: None,
         calls: executed.map(|executed| executed.calls()),
         values: Values::of(&code.flow, &data),
         heat: code.weight.iter().map(|weight| weight / all).collect(),

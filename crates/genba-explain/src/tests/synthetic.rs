@@ -75,7 +75,6 @@ pub(crate) fn of_bytes(
         module: "/bin/prog".to_owned(),
         address: 0x1000,
         share: Estimate::exact(heat.iter().sum()),
-        total: None,
         calls: Some(counts[0]),
         values: Values::of(&flow, &data),
         places: (1..=code.len() as u32).map(place).collect(),
