@@ -6,8 +6,6 @@
 //!
 //! **Gain.** The time of the searches, but for a look-up by hash each.
 
-use std::collections::HashMap;
-
 use genba_model::{
     Cause, Confirmation, Diagnosis, Estimate, Fix, FunctionRow, Profile, QuadraticFact,
     ScriptProfile,
@@ -16,7 +14,7 @@ use genba_model::{
 use crate::causes::quadratic::residual_fraction;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES};
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
-use crate::constants::time_shares::MIN_SHARE_OF_SCRIPT_SEARCHES;
+use crate::constants::time_shares::{MIN_SHARE_OF_SCRIPT_SEARCHES, MOST_OF_IT};
 use crate::finding_site::of_script_line;
 use crate::findings::{Limits, share_interval};
 use crate::gain::amdahl;
@@ -97,35 +95,30 @@ struct Searches<'a> {
     compared_by: &'a str,
 }
 
-/// The function of the interpreter that calls a comparison function most often in each of its calls.
+/// The function of the interpreter from which most of the time in comparisons is asked for, if it compares
+/// many elements in each of its calls.
 fn searches(profile: &Profile) -> Option<Searches<'_>> {
     let row = |index: u32| profile.functions.get(index as usize);
     let compares = |one: &FunctionRow| one.function.contains("RichCompare");
-    let mut by_caller: HashMap<u32, &FunctionRow> = HashMap::new();
-    for edge in &profile.edges {
-        let (Some(caller), Some(callee)) = (row(edge.caller), row(edge.callee)) else {
-            continue;
-        };
-        if compares(callee) && !compares(caller) && caller.module == callee.module {
-            let most = by_caller.entry(edge.caller).or_insert(callee);
-            if callee.calls > most.calls {
-                *most = callee;
-            }
-        }
-    }
-    let found = by_caller.into_iter().filter_map(|(caller, callee)| {
-        let caller = row(caller)?;
-        let (times, comparisons) = (caller.calls?, callee.calls?);
-        let elements = comparisons as f64 / times.max(1) as f64;
-        let many = times >= MIN_SEARCHES && elements >= MIN_ELEMENTS_PER_SEARCH_BY_CALL;
-        many.then_some(Searches {
-            times,
-            elements,
-            share: caller.total.value,
-            compared_by: &callee.function,
+    let asked: Vec<(&FunctionRow, &FunctionRow, f64)> = (profile.edges.iter())
+        .filter_map(|edge| Some((row(edge.caller)?, row(edge.callee)?, edge.share)))
+        .filter(|(caller, callee, _)| {
+            compares(callee) && !compares(caller) && caller.module == callee.module
         })
-    });
-    found.max_by(|a, b| a.share.total_cmp(&b.share))
+        .collect();
+    let all: f64 = asked.iter().map(|one| one.2).sum();
+    let most = asked.into_iter().max_by(|a, b| a.2.total_cmp(&b.2));
+    // Calls are counted for a function, not for each of its callers: another caller's would be taken for this one's.
+    let (caller, callee, _) = most.filter(|one| one.2 >= MOST_OF_IT * all)?;
+    let (times, comparisons) = (caller.calls?, callee.calls?);
+    let elements = comparisons as f64 / times.max(1) as f64;
+    let many = times >= MIN_SEARCHES && elements >= MIN_ELEMENTS_PER_SEARCH_BY_CALL;
+    many.then_some(Searches {
+        times,
+        elements,
+        share: caller.total.value,
+        compared_by: &callee.function,
+    })
 }
 
 /// Cycles of the whole profile, by a function whose cost is known.
@@ -282,6 +275,32 @@ mod tests {
             "{:?}",
             one.predicted_speedup
         );
+    }
+
+    #[test]
+    fn comparisons_are_not_those_of_a_caller_that_hardly_makes_any() {
+        let mut text = |_: &str, _: u32| Some("    if w not in seen:".to_owned());
+        let mut profile = profile(90_000_000);
+        profile
+            .functions
+            .push(row("_PyEval_EvalFrameDefault", 0.01, 0.99, 4_097));
+        profile.edges.push(CallEdge {
+            caller: 2,
+            callee: 0,
+            share: 0.01,
+        });
+        let found = script_lists(&script(), &profile, &mut text, LIMITS);
+        assert_eq!(found[0].executions, Some(60_000));
+        // Half of the comparisons each: whose calls they are is not known.
+        profile.edges[1].share = 0.72;
+        profile.edges[0].share = 0.71;
+        profile.edges.push(CallEdge {
+            caller: 3,
+            callee: 0,
+            share: 0.3,
+        });
+        profile.functions.push(row("list_index", 0.01, 0.99, 4_097));
+        assert!(script_lists(&script(), &profile, &mut text, LIMITS).is_empty());
     }
 
     #[test]

@@ -120,9 +120,13 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
         && exit != Exit::Interrupted
     {
         let counted = match args.count_instructions {
-            true => count(plans, args, &here, &cancel, output, &mut notes)?,
+            true => count(plans, args, &here, &cancel, output, &mut notes),
             false => Vec::new(),
         };
+        // What was measured is kept all the same.
+        if cancel.is_triggered() {
+            exit = Exit::Interrupted;
+        }
         notes.push(history_store::keep(store, &reports, &counted, args)?);
     }
     Ok(Compared {
@@ -187,7 +191,7 @@ fn count(
     cancel: &Cancel,
     output: &Output,
     notes: &mut Vec<String>,
-) -> Result<Reports, Failure> {
+) -> Reports {
     let mut line = ProgressLine::new(output);
     let mut plans = plans.to_vec();
     for plan in &mut plans {
@@ -209,11 +213,10 @@ fn count(
                 notes.extend(report.notes.iter().cloned());
                 reports.push((plan.name.clone(), report));
             }
-            Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
             Err(failure) => notes.push(format!("instructions not counted: {}", failure.message)),
         }
     }
-    Ok(reports)
+    reports
 }
 
 /// The report of the case of `--against`; a case of another host is refused before anything runs.

@@ -16,8 +16,9 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
                 .as_ref()
                 .map_or(String::new(), |name| format!(" with `{name}`"));
             format!(
-                "{} linear searches compare {elements:.0} elements each{with}, {} in all",
+                "{} linear searches compare {} elements each{with}, {} in all",
                 count(*searches),
+                count(elements.round() as u64),
                 count((*searches as f64 * elements).round() as u64)
             )
         }
