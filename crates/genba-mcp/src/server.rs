@@ -24,8 +24,9 @@ use crate::answer::{self, DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS};
 use crate::arguments::{self, Arguments};
 use crate::case_resources::Found;
 use crate::child::{self, Ended, Finished, Progress, Run};
-use crate::command_lines::{CASE, Call, CaseRead, PATCH, TOOLS, Tool};
+use crate::command_lines::{CASE, PATCH};
 use crate::rendered::{self, Rendered};
+use crate::tools::{Call, CaseRead, TOOLS, Tool};
 use crate::{Refusal, Workspace, case_resources};
 
 const INSTRUCTIONS: &str = "genba measures programs: where time goes, why, and whether a change is faster. \

@@ -213,6 +213,10 @@ fn count(
                 notes.extend(report.notes.iter().cloned());
                 reports.push((plan.name.clone(), report));
             }
+            Err(_) if cancel.is_triggered() => {
+                notes.push("instructions not counted: interrupted".to_owned());
+                break;
+            }
             Err(failure) => notes.push(format!("instructions not counted: {}", failure.message)),
         }
     }
