@@ -69,6 +69,31 @@ pub struct TimePlace {
     pub source: Vec<SourceLine>,
 }
 
+impl TimePlace {
+    /// A place of which nothing but its share is known.
+    #[must_use]
+    pub fn of(kind: TimePlaceKind, site: FindingSite, share: Estimate) -> Self {
+        Self {
+            kind,
+            site,
+            share,
+            executions: None,
+            cost_seconds: None,
+            cost_cycles: None,
+            entries: None,
+            idle_iterations: None,
+            calls: None,
+            callers: Vec::new(),
+            bound: None,
+            bound_cycles: None,
+            spent_in: Vec::new(),
+            executions_per_input_byte: None,
+            finding: None,
+            source: Vec::new(),
+        }
+    }
+}
+
 /// A line that calls the function of a place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceCaller {

@@ -107,23 +107,12 @@ impl Costs {
             |all: Option<f64>| -> Option<Estimate> { Some(share.scaled(all? / times? as f64)) };
         let bytes = input.program.input_bytes.filter(|&bytes| bytes > 0);
         TimePlace {
-            kind,
-            site,
-            share,
             executions,
             cost_seconds: each(self.seconds),
             cost_cycles: each(self.cycles),
-            entries: None,
-            idle_iterations: None,
-            calls: None,
-            callers: Vec::new(),
-            bound: None,
-            bound_cycles: None,
-            spent_in: Vec::new(),
             executions_per_input_byte: (times.zip(bytes))
                 .map(|(times, bytes)| times as f64 / bytes as f64),
-            finding: None,
-            source: Vec::new(),
+            ..TimePlace::of(kind, site, share)
         }
     }
 }

@@ -27,19 +27,9 @@ pub fn script_lines(script: &ScriptProfile) -> Vec<TimePlace> {
         // Which of its lines calls a C function is not known.
         let only = function.lines.len() == 1;
         let native = function.native.iter().filter(|_| only).take(MAX_NATIVE);
+        let site = of_script_line(script, function, line.line);
+        let share = share_interval(line.share.min(1.0), script.samples);
         TimePlace {
-            kind: TimePlaceKind::ScriptLine,
-            site: of_script_line(script, function, line.line),
-            share: share_interval(line.share.min(1.0), script.samples),
-            executions: None,
-            cost_seconds: None,
-            cost_cycles: None,
-            entries: None,
-            idle_iterations: None,
-            calls: None,
-            callers: Vec::new(),
-            bound: None,
-            bound_cycles: None,
             spent_in: native
                 .map(|one| PlaceFunction {
                     function: one.function.clone(),
@@ -48,9 +38,7 @@ pub fn script_lines(script: &ScriptProfile) -> Vec<TimePlace> {
                     calls: None,
                 })
                 .collect(),
-            executions_per_input_byte: None,
-            finding: None,
-            source: Vec::new(),
+            ..TimePlace::of(TimePlaceKind::ScriptLine, site, share)
         }
     };
     lines.into_iter().map(place).collect()
