@@ -90,7 +90,7 @@ pub(super) fn of_script(out: &mut String, script: &ScriptProfile) {
 /// Adds the flame graph of the threads' wall time: what they did, and in the colour of the kernel what
 /// they waited for, whose frames are `waits`.
 pub(super) fn of_wall_time(out: &mut String, stacks: &[StackRow], waits: &HashSet<&str>) {
-    const LEAD: &str = "Width is wall time of threads; blue is waiting, for what it says.";
+    const LEAD: &str = "Width is wall time of threads; blue frames are waits, with their reason.";
     draw_stacks(out, stacks, waits, false, LEAD);
 }
 

@@ -23,8 +23,9 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             )
         }
         QuadraticFact::ListWalks { walks, elements } => format!(
-            "{} walks follow {elements:.0} links of a list each, {} in all, and read nothing else of its elements",
+            "{} walks follow {} links of a list each, {} in all, and read nothing else of its elements",
             count(*walks),
+            count(elements.round() as u64),
             count((*walks as f64 * elements).round() as u64)
         ),
         QuadraticFact::SearchTime {
