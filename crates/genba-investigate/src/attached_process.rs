@@ -285,7 +285,7 @@ impl Watched<'_> {
             return None;
         }
         let seconds = self.part.as_secs_f64();
-        match waits::of_process(pid, Some(seconds), self.cancel, progress) {
+        match waits::of_process(pid, Some(seconds), false, self.cancel, progress) {
             Ok(waits) => Some(waits),
             Err(error) => {
                 self.notes.push(format!("waits were not watched: {error}"));

@@ -319,7 +319,8 @@ impl Pipeline<'_> {
         {
             return Ok(None);
         }
-        let watched = crate::waits::of_command(self.launcher, self.spec, self.cancel, progress);
+        let watched =
+            crate::waits::of_command(self.launcher, self.spec, false, self.cancel, progress);
         self.check_cancelled()?;
         match watched {
             Ok((waits, finished)) => {

@@ -13,13 +13,14 @@ pub use genba_wait::off_cpu;
 
 use crate::{InvestigateError, Progress};
 
-/// Runs a command once and says what its threads waited for.
+/// Runs a command once and says what its threads waited for; `requests` asks what those waited for that it serves.
 ///
 /// # Errors
 /// When the command cannot be started, or what was seen cannot be stored.
 pub fn of_command(
     launcher: &mut Launcher,
     spec: &CommandSpec,
+    requests: bool,
     cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<(Waits, Finished), InvestigateError> {
@@ -33,6 +34,7 @@ pub fn of_command(
         &path,
         &own_command_line(),
         &mut scripts,
+        requests,
         cancel,
     )?;
     progress.update("finding names", None);
@@ -41,13 +43,15 @@ pub fn of_command(
     Ok((waits, finished))
 }
 
-/// Watches a running process for some seconds, or until it ends or `cancel` is triggered.
+/// Watches a running process for some seconds, or until it ends or `cancel` is triggered; `requests` as in
+/// [`of_command`].
 ///
 /// # Errors
 /// When there is no such process, or what was seen cannot be stored.
 pub fn of_process(
     pid: i32,
     seconds: Option<f64>,
+    requests: bool,
     cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<Waits, InvestigateError> {
@@ -63,6 +67,7 @@ pub fn of_process(
         &path,
         &own_command_line(),
         &mut scripts,
+        requests,
         cancel,
     )?;
     progress.update("finding names", None);

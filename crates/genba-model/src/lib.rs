@@ -35,6 +35,7 @@ mod profile;
 mod profile_diff;
 mod proof;
 mod quantity;
+mod requests;
 mod run;
 mod sampled_detail;
 mod script;
@@ -108,6 +109,7 @@ pub use profile_diff::{
 };
 pub use proof::{CodeChange, Proof, ProofKind, Proven};
 pub use quantity::{Estimate, Unit};
+pub use requests::{RequestPart, Requests, SlowRequest};
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
 pub use sampled_detail::{
     CodeKind, SampleUnit, Sampled, SampledDetail, SampledDetailBuilder, SampledFrame,

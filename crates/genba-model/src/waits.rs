@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Estimate;
+use crate::{Estimate, Requests};
 
 /// Result of `genba wait`: the wall time of every thread, what it waited for, and who is to blame.
 ///
@@ -42,6 +42,9 @@ pub struct Waits {
     /// waits, in the order of time.
     #[serde(default)]
     pub wake_ups: Vec<WakeUp>,
+    /// A server's requests, where they were asked for and the system calls could be recorded.
+    #[serde(default)]
+    pub requests: Option<Requests>,
     /// Notes on the result, a sentence each.
     pub notes: Vec<String>,
 }

@@ -18,6 +18,7 @@ mod kernels_account;
 mod object_names;
 mod off_cpu;
 mod reasons;
+mod requests;
 mod runtime_locks;
 mod stacks;
 #[cfg(test)]
@@ -77,6 +78,10 @@ fn of_view(view: &View<'_>) -> Waits {
     if recording.cpu_sampled {
         sources.push("on a CPU: perf event cpu-clock".to_owned());
     }
+    if recording.requests.is_some() {
+        sources
+            .push("requests: tracepoints raw_syscalls:sys_enter and sys_exit, switches".to_owned());
+    }
     let mut notes = recording.notes.clone();
     notes.extend(busy_machine(view));
     Waits {
@@ -93,6 +98,7 @@ fn of_view(view: &View<'_>) -> Waits {
         findings: causes::findings(view),
         stacks: wall_stacks::wall_stacks(view),
         wake_ups: wake_ups::wake_ups(view),
+        requests: requests::requests(view),
         notes,
     }
 }

@@ -6,12 +6,12 @@ use std::os::fd::OwnedFd;
 
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use super::process_tree;
+use super::sampler::target_threads;
 use crate::event::EventSpec;
 use crate::sampler::event_attr::{AttrPlan, build};
 use crate::sampler::recording_session::{OpenedEvents, open_threads};
 use crate::sampler::ring_buffer::SampleCounts;
-use crate::sampler::{CallGraph, Rate, Target, initial_records, syscalls};
+use crate::sampler::{CallGraph, Rate, Target, syscalls};
 
 /// Samples per second of CPU time.
 const CPU_HZ: u64 = 499;
@@ -64,13 +64,7 @@ impl CpuClock {
         build_ids: bool,
         pages: usize,
     ) -> Result<Self, Refused> {
-        let threads = || match target {
-            Target::BeforeExec(pid) => vec![pid],
-            Target::Running(pid) => process_tree::tree(pid)
-                .into_iter()
-                .flat_map(|(pid, _)| initial_records::threads(pid))
-                .collect(),
-        };
+        let threads = || target_threads(target);
         let (Target::BeforeExec(pid) | Target::Running(pid)) = target;
         let plan = |name: &str| {
             let mut attr = build(&AttrPlan {

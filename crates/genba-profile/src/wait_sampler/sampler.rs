@@ -19,8 +19,10 @@ use super::cpu_clock::CpuClock;
 use super::cpu_quota::{CpuQuota, allowed_cpus, machine_busy};
 use super::descriptor_peers::DescriptorPeers;
 use super::process_tree;
+use super::requests::{AcceptedSockets, CallTrace, RequestLog};
 use super::scripts::{ScriptStacks, Scripts};
 use super::snapshots::{Snapshots, ThreadNow, extend_timeline};
+use super::split_mix::SplitMix;
 use super::stack_copy::{self, CodeRanges};
 use super::switch_log::SwitchLog;
 use super::thinning::Thinning;
@@ -91,6 +93,9 @@ pub struct WaitSampler<'s> {
     snapshots: Snapshots,
     switches: SwitchLog,
     wake_ups: WakeUpLog,
+    /// System calls with the requests that they make up; `None` where these are not wanted, or refused.
+    requests: Option<(CallTrace, RequestLog)>,
+    accepted: AcceptedSockets,
     live: Vec<Live>,
     threads: Vec<WatchedThread>,
     indices: HashMap<i32, ThreadIndex>,
@@ -118,7 +123,7 @@ pub struct WaitSampler<'s> {
     attached: bool,
     unwatched: u64,
     readable: bool,
-    random: u64,
+    random: SplitMix,
     began: u64,
     /// The program that starts the command, until that is executed.
     starter: Option<std::path::PathBuf>,
@@ -134,7 +139,7 @@ impl std::fmt::Debug for WaitSampler<'_> {
 }
 
 impl<'s> WaitSampler<'s> {
-    /// Attaches to a target and creates the file for stacks.
+    /// Attaches to a target and creates the file for stacks. `requests` asks for a server's requests.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -143,6 +148,7 @@ impl<'s> WaitSampler<'s> {
         path: &Path,
         command: &[String],
         scripts: &'s mut dyn Scripts,
+        requests: bool,
     ) -> Result<Self, ProfileError> {
         let io = |source| ProfileError::Write {
             path: path.to_owned(),
@@ -165,6 +171,15 @@ impl<'s> WaitSampler<'s> {
                 (None, attr, "cpu-clock")
             }
         };
+        let calls = requests.then(|| CallTrace::open(target, &|| target_threads(target)));
+        let requests = match calls {
+            Some(Ok(calls)) => Some((calls, RequestLog::default())),
+            Some(Err(why)) => {
+                notes.push(why);
+                None
+            }
+            None => None,
+        };
         let event = WrittenEvent {
             attr: syscalls::attr_bytes(&attr),
             name: name.to_owned(),
@@ -183,6 +198,8 @@ impl<'s> WaitSampler<'s> {
             snapshots: Snapshots::default(),
             switches: SwitchLog::default(),
             wake_ups: WakeUpLog::default(),
+            requests,
+            accepted: AcceptedSockets::default(),
             live: Vec::new(),
             threads: Vec::new(),
             indices: HashMap::new(),
@@ -204,7 +221,7 @@ impl<'s> WaitSampler<'s> {
             attached: matches!(target, Target::Running(_)),
             unwatched: 0,
             readable: false,
-            random: monotonic_ns() | 1,
+            random: SplitMix::new(monotonic_ns()),
             began: monotonic_ns(),
             starter,
             rescanned: now,
@@ -224,6 +241,9 @@ impl<'s> WaitSampler<'s> {
         if let Some(opened) = &self.cpu_clock {
             opened.enable()?;
         }
+        if let Some((calls, _)) = &self.requests {
+            calls.enable()?;
+        }
         for (pid, parent) in process_tree::tree(pid) {
             for record in initial_records::running_process(pid) {
                 self.writer.append(&record)?;
@@ -241,7 +261,7 @@ impl<'s> WaitSampler<'s> {
         if !self.attached {
             return first;
         }
-        let random = self.next_random();
+        let random = self.random.next();
         let at_work = self.live.iter().filter(|live| live.activity.is_at_work());
         let count = at_work.clone().count() as u64;
         match count {
@@ -302,7 +322,7 @@ impl<'s> WaitSampler<'s> {
             self.find_threads()?;
             let now = monotonic_ns();
             let snapshot = self.look(last, now, timed)?;
-            let random = self.next_random();
+            let random = self.random.next();
             if timed {
                 let leader = self.leader_now();
                 self.snapshots
@@ -311,7 +331,7 @@ impl<'s> WaitSampler<'s> {
                 let cost = thread_cpu_time().saturating_sub(cpu_before);
                 let interval = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
                 // A random time: what repeats in the program must not beat with it.
-                let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
+                let share = 0.5 + (self.random.next() % 1000) as f64 / 1000.0;
                 due = Instant::now() + interval.mul_f64(share);
             } else {
                 for one in sampled {
@@ -327,13 +347,16 @@ impl<'s> WaitSampler<'s> {
                     }
                 }
                 // Random as well: samples come in a rhythm.
-                let share = 0.5 + (self.next_random() % 1000) as f64 / 1000.0;
+                let share = 0.5 + (self.random.next() % 1000) as f64 / 1000.0;
                 let cost = thread_cpu_time().saturating_sub(cpu_before);
                 sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(share);
             }
         }
         if let Some(opened) = &self.cpu_clock {
             opened.disable()?;
+        }
+        if let Some((calls, _)) = &self.requests {
+            calls.disable()?;
         }
         self.drain()?;
         self.switches.finish();
@@ -361,6 +384,12 @@ impl<'s> WaitSampler<'s> {
         let (count, runnable_ns) = (self.snapshots.count, self.snapshots.runnable_ns);
         let excess_ns = self.snapshots.excess_ns;
         let (states, chains, pairs, cpu_snapshots) = self.snapshots.finish();
+        let mut accepted = self.accepted;
+        let requests = self.requests.map(|(calls, log)| {
+            log.finish(calls.lost(), &mut |pid, descriptor| {
+                accepted.is_accepted(pid, descriptor)
+            })
+        });
         let mut processes: Vec<WatchedProcess> = self.processes.into_values().collect();
         processes.sort_by_key(|process| process.pid);
         WaitRecording {
@@ -375,6 +404,7 @@ impl<'s> WaitSampler<'s> {
             pairs,
             cpu_snapshots,
             wake_ups: self.wake_ups.finish(),
+            requests,
             scripts: self.script_stacks,
             runnable_ns,
             excess_ns,
@@ -396,6 +426,10 @@ impl<'s> WaitSampler<'s> {
         let mut fds = vec![PollFd::new(&stop, PollFlags::IN)];
         if let Some(opened) = &self.cpu_clock {
             let events = opened.ring_events();
+            fds.extend(events.map(|event| PollFd::new(event, PollFlags::IN)));
+        }
+        if let Some((calls, _)) = &self.requests {
+            let events = calls.ring_events();
             fds.extend(events.map(|event| PollFd::new(event, PollFlags::IN)));
         }
         match poll(&mut fds, Some(&timeout)) {
@@ -442,13 +476,15 @@ impl<'s> WaitSampler<'s> {
         self.scan_process(self.leader, 0);
         Ok(true)
     }
+}
 
-    fn next_random(&mut self) -> u64 {
-        // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+/// The threads of a target, with those of the processes that it has started.
+pub(super) fn target_threads(target: Target) -> Vec<i32> {
+    match target {
+        Target::BeforeExec(pid) => vec![pid],
+        Target::Running(pid) => process_tree::tree(pid)
+            .into_iter()
+            .flat_map(|(pid, _)| initial_records::threads(pid))
+            .collect(),
     }
 }

@@ -2,6 +2,7 @@
 
 use genba_model::WaitReason;
 
+use super::requests::SeenRequests;
 use super::scripts::ScriptStacks;
 
 /// Index into [`WaitRecording::threads`].
@@ -34,6 +35,8 @@ pub struct WaitRecording {
     pub cpu_snapshots: Vec<CpuSnapshot>,
     /// Ends of waits for which it is known who brought them about, those after the longest waits.
     pub wake_ups: Vec<SeenWakeUp>,
+    /// A server's requests; `None` where they were not asked for, or cannot be seen.
+    pub requests: Option<SeenRequests>,
     /// What scripts did at samples: on a CPU, and where they wait.
     pub scripts: ScriptStacks,
     /// Sum over snapshots of threads on a CPU or runnable, × ns.

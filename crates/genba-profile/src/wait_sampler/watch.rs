@@ -19,7 +19,8 @@ fn internal(error: impl std::fmt::Display) -> ProfileError {
 }
 
 /// Runs a command once and watches what its threads wait for. Stacks are recorded into `path`;
-/// `command_line` is genba's own, for that file; `scripts` reads the frames of interpreters.
+/// `command_line` is genba's own, for that file; `scripts` reads the frames of interpreters; `requests` asks
+/// for those that it serves.
 ///
 /// # Errors
 /// When the command cannot be started or the file cannot be written.
@@ -29,11 +30,18 @@ pub fn watch_command(
     path: &Path,
     command_line: &[String],
     scripts: &mut dyn Scripts,
+    requests: bool,
     cancel: &Cancel,
 ) -> Result<(WaitRecording, Finished), ProfileError> {
     let gated = launcher.prepare(spec)?;
     let pid = gated.pid();
-    let mut sampler = WaitSampler::open(Target::BeforeExec(pid), path, command_line, scripts)?;
+    let mut sampler = WaitSampler::open(
+        Target::BeforeExec(pid),
+        path,
+        command_line,
+        scripts,
+        requests,
+    )?;
     JitArtifactRecorder::remove_old(path);
     let jit = JitArtifactRecorder::start(&[pid], path, true);
     let (stop, stopper) = io::pipe().map_err(internal)?;
@@ -67,6 +75,7 @@ pub fn watch_process(
     path: &Path,
     command_line: &[String],
     scripts: &mut dyn Scripts,
+    requests: bool,
     cancel: &Cancel,
 ) -> Result<WaitRecording, ProfileError> {
     let failed = |why: String| ProfileError::Attach { pid, why };
@@ -78,7 +87,8 @@ pub fn watch_process(
         rustix::io::Errno::SRCH => failed("there is no such process".to_owned()),
         other => failed(other.to_string()),
     })?;
-    let mut sampler = WaitSampler::open(Target::Running(pid), path, command_line, scripts)?;
+    let mut sampler =
+        WaitSampler::open(Target::Running(pid), path, command_line, scripts, requests)?;
     JitArtifactRecorder::remove_old(path);
     let jit = JitArtifactRecorder::start(&[pid], path, false);
     let (stop, stopper) = io::pipe().map_err(internal)?;

@@ -21,6 +21,7 @@ mod observed_places;
 mod places;
 mod profile_diff;
 mod profile_tables;
+mod requests;
 mod run_distribution;
 mod run_tables;
 mod script_functions;

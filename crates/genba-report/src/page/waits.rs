@@ -21,7 +21,7 @@ const OPEN_ROWS: usize = 12;
 /// Maximum number of findings.
 const MAX_FINDINGS: usize = 30;
 /// Maximum length of a sentence, characters.
-const MAX_SENTENCE_CHARS: usize = 800;
+pub(super) const MAX_SENTENCE_CHARS: usize = 800;
 /// Maximum number of frames of a stack.
 const MAX_FRAMES: usize = 24;
 
@@ -44,6 +44,9 @@ pub fn waits_html(all: &Waits) -> String {
 /// Adds all that is known about waiting to a page with [`super::SCRIPT`].
 pub(super) fn section(out: &mut String, all: &Waits) {
     division(out, all);
+    if let Some(requests) = &all.requests {
+        super::requests::section(out, requests);
+    }
     causes(out, all);
     timeline::picture(out, all);
     flame(out, all);
@@ -158,7 +161,7 @@ fn finding(out: &mut String, number: usize, one: &WaitFinding) {
 }
 
 /// Adds a table, its rows after the first ones folded.
-fn table<T>(
+pub(super) fn table<T>(
     out: &mut String,
     heads: &str,
     all: &[T],

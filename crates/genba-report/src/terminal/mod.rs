@@ -24,6 +24,7 @@ mod places;
 mod profile_diff;
 mod profile_report;
 mod proof;
+mod requests;
 pub(crate) mod screen;
 mod script_functions;
 mod source_fix;

@@ -34,6 +34,9 @@ pub fn waits(all: &Waits, screen: Screen) -> String {
     for line in wrap(&below, width.saturating_sub(2)) {
         out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
     }
+    if let Some(requests) = &all.requests {
+        super::requests::section(&mut out, requests, screen);
+    }
     causes(&mut out, all, screen);
     critical_path(&mut out, all, screen);
     wait_table(&mut out, all, screen);

@@ -1,6 +1,7 @@
 use genba_model::{
-    Estimate, OffCpu, OffCpuFunction, OffCpuReason, PathStep, ThreadSpan, ThreadTime, Wait,
-    WaitCause, WaitFigures, WaitFinding, WaitPlace, WaitReason, Waits, WakeUp, WallStack,
+    Estimate, OffCpu, OffCpuFunction, OffCpuReason, PathStep, RequestPart, Requests, SlowRequest,
+    ThreadSpan, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace, WaitReason,
+    Waits, WakeUp, WallStack,
 };
 
 fn around(value: f64, half: f64) -> Estimate {
@@ -227,7 +228,65 @@ pub fn waits() -> Waits {
             waker: 4712,
             woken: 4713,
         }],
+        requests: Some(requests()),
         notes: vec!["stacks of 2 threads could not be read".to_owned()],
+    }
+}
+
+/// Requests of which the slow ones wait for the disk.
+fn requests() -> Requests {
+    let part = |state, call: Option<&str>, slow_seconds, fast_seconds| RequestPart {
+        state,
+        others: false,
+        call: call.map(str::to_owned),
+        slow_seconds,
+        fast_seconds,
+        slow_requests: 183,
+        place: None,
+        object: None,
+    };
+    let on_disk = RequestPart {
+        place: Some(WaitPlace {
+            function: "flush".to_owned(),
+            file: Some("journal.c".to_owned()),
+            line: Some(88),
+        }),
+        object: Some("/srv/journal".to_owned()),
+        ..part(WaitReason::Fsync, Some("fdatasync"), 0.0112, 0.000_02)
+    };
+    let others = RequestPart {
+        others: true,
+        ..part(WaitReason::Running, None, 0.000_8, 0.000_1)
+    };
+    Requests {
+        count: 18_340,
+        connections: 50,
+        lost_records: 3,
+        median: 0.000_41,
+        p90: 0.000_9,
+        p99: 0.0123,
+        longest: 0.0401,
+        slow: 183,
+        slow_from: 0.0123,
+        fast: 1_001,
+        parts: vec![
+            on_disk.clone(),
+            others,
+            part(WaitReason::Unknown, Some("recvfrom"), 0.000_3, 0.0),
+            part(WaitReason::Running, Some("sendto"), 0.000_1, 0.000_09),
+            part(WaitReason::Running, None, 0.000_2, 0.000_2),
+        ],
+        slowest: vec![SlowRequest {
+            at: 1.25,
+            seconds: 0.0401,
+            tid: 4713,
+            handed_over: true,
+            most: RequestPart {
+                slow_seconds: 0.0392,
+                slow_requests: 1,
+                ..on_disk
+            },
+        }],
     }
 }
 
@@ -252,6 +311,11 @@ pub fn hostile_waits() -> Waits {
             to: 1e300,
             state: WaitReason::Poll,
         });
+    }
+    for one in all.requests.iter_mut().flat_map(|all| &mut all.parts) {
+        one.place.iter_mut().for_each(|place| bad(place, 1));
+        one.call = Some(attack(2));
+        one.object = Some(huge.clone());
     }
     for (i, one) in all.waits.iter_mut().enumerate() {
         bad(&mut one.waiter, i);

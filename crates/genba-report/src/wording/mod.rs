@@ -28,6 +28,7 @@ pub(crate) mod places;
 pub(crate) mod profile;
 pub(crate) mod profile_diff;
 pub(crate) mod proofs;
+pub(crate) mod requests;
 pub(crate) mod runs;
 pub mod source_fix;
 pub(crate) mod sweep;

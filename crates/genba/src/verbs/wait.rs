@@ -24,6 +24,7 @@ use crate::progress_line::ProgressLine;
   genba wait --html waits.html -- make -j4      the same as a page, with a timeline of threads
   genba wait -p 1234 --seconds 10               a running process for ten seconds
   genba wait -p 1234                            until Ctrl-C or its end
+  sudo genba wait -p 1234 --seconds 10 --requests  what its slow requests wait for
   genba report --off-cpu                        then: functions and stacks by time off a CPU
   genba flame latest                            and all threads' wall time as a flame graph
 
@@ -40,6 +41,11 @@ pub struct Args {
           conflicts_with = "command", allow_negative_numbers = true,
           value_parser = parse_duration)]
     seconds: Option<std::time::Duration>,
+
+    /// Also a server's requests one by one: what slow ones waited for that fast ones did not. Records every
+    /// system call (needs root, or CAP_PERFMON and tracefs).
+    #[arg(long)]
+    requests: bool,
 
     /// Write a page with a timeline of the threads.
     #[arg(long, value_name = "FILE")]
@@ -70,7 +76,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         Some(pid) => {
             let seconds = args.seconds.map(|time| time.as_secs_f64());
             let mut progress = ProgressLine::new(output);
-            let found = waits::of_process(pid, seconds, &cancel, &mut progress)?;
+            let found = waits::of_process(pid, seconds, args.requests, &cancel, &mut progress)?;
             (found, None)
         }
         None => {
@@ -79,7 +85,8 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             directory.clone_from(&spec.directory);
             let mut launcher = Launcher::new()?;
             let mut progress = ProgressLine::beside(spec, output);
-            let (found, finished) = waits::of_command(&mut launcher, spec, &cancel, &mut progress)?;
+            let (found, finished) =
+                waits::of_command(&mut launcher, spec, args.requests, &cancel, &mut progress)?;
             let record = finished.record;
             (found, (!record.exit.success()).then_some(record))
         }

@@ -1,6 +1,7 @@
 //! A look at all threads: what each does, what it waits for, and who could end that.
 
 use super::*;
+use crate::wait_sampler::requests::{CallEvent, CallRecord};
 use crate::wait_sampler::scripts::ScriptWait;
 use crate::wait_sampler::system_call::BlockedCall;
 use crate::wait_sampler::wait_recording::SeenWakeUp;
@@ -36,6 +37,19 @@ impl WaitSampler<'_> {
                 self.update_if_it_ran(at, account)?;
             }
             let live = &mut self.live[at];
+            let state = live.state;
+            let seen = self.snapshots.states[state as usize].wait.as_ref();
+            if let (Some((_, log)), Some(wait)) = (&mut self.requests, seen) {
+                log.add(CallRecord {
+                    time: now,
+                    pid: live.pid,
+                    tid: live.tid,
+                    event: CallEvent::Seen {
+                        call: wait.call,
+                        state,
+                    },
+                });
+            }
             let thread = &mut self.threads[live.index as usize];
             if timed {
                 let before = live.account;

@@ -98,7 +98,19 @@ impl WaitSampler<'_> {
         }
         self.switches.end_of_round(round);
         self.take_whole_lives();
+        self.drain_calls(round)?;
         Ok(sampled)
+    }
+
+    fn drain_calls(&mut self, round: u64) -> io::Result<()> {
+        if let Some((calls, log)) = &mut self.requests {
+            calls.drain(&mut |record| log.add(record))?;
+            let accepted = &mut self.accepted;
+            log.end_of_round(round, &mut |pid, descriptor| {
+                accepted.is_accepted(pid, descriptor)
+            });
+        }
+        Ok(())
     }
 }
 
