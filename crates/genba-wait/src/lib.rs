@@ -15,6 +15,7 @@ mod causes;
 mod critical_path;
 mod grouped_waits;
 mod kernels_account;
+mod many_files;
 mod object_names;
 mod off_cpu;
 mod reasons;

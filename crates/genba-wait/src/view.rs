@@ -7,6 +7,7 @@ use genba_profile::wait_sampler::{
     Chain, SeenWait, StateIndex, WaitObject, WaitRecording, WatchedThread,
 };
 
+use crate::many_files;
 use crate::object_names::ObjectNames;
 use crate::reasons::refine;
 use crate::runtime_locks::runtime_lock;
@@ -16,7 +17,7 @@ use crate::stacks::{NamedFrame, Stacks, entry_function, own_frame, place_of, unk
 const MAX_SHOWN: usize = 8;
 
 /// A state with names.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// What for; [`WaitReason::Running`] on a CPU or runnable.
     pub reason: WaitReason,
@@ -83,7 +84,7 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// Names everything in a recording.
     pub fn new(recording: &'a WaitRecording, stacks: &'a Stacks, names: &mut ObjectNames) -> Self {
-        let states: Vec<State> = recording
+        let mut states: Vec<State> = recording
             .states
             .iter()
             .map(|state| match &state.wait {
@@ -97,6 +98,7 @@ impl<'a> View<'a> {
                 Some(wait) => waiting(wait, stacks.get(wait.stack), recording, names),
             })
             .collect();
+        many_files::merge(&mut states);
         let mut view = Self {
             recording,
             stacks,

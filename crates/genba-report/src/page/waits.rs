@@ -110,7 +110,8 @@ fn causes(out: &mut String, all: &Waits) {
     }
     out.push_str("<h2>Why it waits</h2>\n");
     if all.findings.is_empty() {
-        out.push_str("<p>No cause of needless waiting found.</p>\n");
+        let text = wording::no_cause(all);
+        let _ = writeln!(out, "<p>{}.</p>", escape_fit(&text, MAX_SENTENCE_CHARS));
     }
     for (index, one) in all.findings.iter().take(MAX_FINDINGS).enumerate() {
         finding(out, index + 1, one);

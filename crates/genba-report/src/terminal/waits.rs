@@ -76,9 +76,7 @@ pub(super) fn section(out: &mut String, all: &Waits, findings: usize, screen: Sc
     for (index, one) in all.findings.iter().take(findings).enumerate() {
         finding(out, index + 1, one, screen);
     }
-    if all.findings.is_empty() {
-        out.push_str("  no cause of needless waiting found\n");
-    }
+    no_cause(out, all, screen);
     for step in all.critical_path.iter().take(MAX_STEPS_OF_SECTION) {
         let line = format!(
             "{} {}, {}",
@@ -115,9 +113,7 @@ fn causes(out: &mut String, all: &Waits, screen: Screen) {
         return;
     }
     head(out, "WHY", "", screen);
-    if all.findings.is_empty() {
-        out.push_str("  no cause of needless waiting found\n");
-    }
+    no_cause(out, all, screen);
     for (index, one) in all.findings.iter().take(MAX_ROWS).enumerate() {
         if index > 0 {
             out.push('\n');
@@ -126,6 +122,15 @@ fn causes(out: &mut String, all: &Waits, screen: Screen) {
     }
     let rest = all.findings.len().saturating_sub(MAX_ROWS);
     more(out, rest, "more finding", screen);
+}
+
+fn no_cause(out: &mut String, all: &Waits, screen: Screen) {
+    if all.findings.is_empty() {
+        let text = safe_text::sanitise(&wording::no_cause(all));
+        for line in wrap(&text, screen.columns().saturating_sub(2)) {
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
 }
 
 fn finding(out: &mut String, number: usize, one: &WaitFinding, screen: Screen) {
@@ -383,6 +388,21 @@ mod tests {
         let text = waits(&all, screen(100));
         assert!(text.contains("too short to see where it went"), "{text}");
         assert!(!text.contains("no cause"), "{text}");
+    }
+
+    #[test]
+    fn waiting_without_a_cause_says_what_it_is_for() {
+        let mut all = fixture::waits();
+        all.findings.clear();
+        let text = waits(&all, screen(200));
+        let line = text.lines().find(|line| line.contains("no cause of needless"));
+        insta::assert_snapshot!(
+            line.unwrap_or_default(),
+            @"  no cause of needless waiting found; 71 % of the wall time: waiting for fsync, most at journal.c:88 in flush_journal (/srv/journal)"
+        );
+        all.critical_path.retain(|step| step.state == WaitReason::Running);
+        let text = waits(&all, screen(200));
+        assert!(text.contains("  no cause of needless waiting found\n"), "{text}");
     }
 
     #[test]

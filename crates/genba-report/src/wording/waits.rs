@@ -162,6 +162,42 @@ pub(crate) fn without_cpu(all: &Waits) -> f64 {
     ready.map(|step| step.share.value).sum()
 }
 
+/// Returns that no cause was found, with what most of the waiting is for.
+pub(crate) fn no_cause(all: &Waits) -> String {
+    /// Share of the wall time from which on waiting is told.
+    const MUCH: f64 = 0.1;
+    let nothing = "no cause of needless waiting found";
+    let waits =
+        |step: &&PathStep| !matches!(step.state, WaitReason::Running | WaitReason::RunQueue);
+    let steps = || all.critical_path.iter().filter(waits);
+    let share = |reason: WaitReason| -> f64 {
+        let steps = steps().filter(|step| step.state == reason);
+        steps.map(|step| step.share.value).sum()
+    };
+    let most = steps().max_by(|a, b| share(a.state).total_cmp(&share(b.state)));
+    let Some(state) = most
+        .map(|step| step.state)
+        .filter(|state| share(*state) >= MUCH)
+    else {
+        return nothing.to_owned();
+    };
+    let first = steps().find(|step| step.state == state);
+    let mut text = format!(
+        "{nothing}; {} of the wall time: {}",
+        format::short_percent(share(state).min(1.0)),
+        reason(state)
+    );
+    if let Some(first) = first {
+        if is_known(&first.place) {
+            text.push_str(&format!(", most at {}", place(&first.place)));
+        }
+        if let Some(object) = &first.object {
+            text.push_str(&format!(" ({object})"));
+        }
+    }
+    text
+}
+
 /// Returns what the figures rest on: snapshots, threads, and the share of unknown time.
 pub(crate) fn basis(all: &Waits) -> String {
     let threads = all.threads.len() as u64 + all.more_threads;
