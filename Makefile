@@ -40,7 +40,7 @@ differential: ## engines count forty and 113 programs: every instruction as ofte
 torture: ## programs that try to break the engine of our own, a hundred times each (hours)
 	scripts/install-deps build test
 	cargo test --package genba-count --locked --test torture -- --ignored --nocapture
-	cargo test --package genba --locked --test hostile_surroundings -- --ignored
+	cargo test --package genba --locked --test end_to_end -- --ignored hostile_surroundings
 
 lint: ## formatting, clippy (warnings are errors), licences, ARCHITECTURE.md, lengths of files
 	scripts/install-deps build lint

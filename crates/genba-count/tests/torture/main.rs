@@ -14,6 +14,12 @@ mod support;
 mod check;
 mod programs;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use genba_count::Engine;
 use programs::{PROGRAMS, Program};
 
 fn wanted(program: &Program) -> bool {
@@ -25,56 +31,68 @@ fn runs(usual: usize) -> usize {
     given.and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
+/// Checks the programs on all CPUs at a time.
 fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
-    let Some(engine) = support::engine("genba", test) else {
-        return;
-    };
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut failures = Vec::new();
-    for program in PROGRAMS.iter().filter(|program| wanted(program)) {
-        let Some(path) = check::compile(directory.path(), test, program) else {
-            continue;
-        };
-        if let Err(reason) = engine.check(&check::request(
-            directory.path(),
-            &path,
-            program,
-            false,
-            false,
-        )) {
-            genba_testing::skip(test, genba_testing::COUNT_ENGINE, &reason.to_string());
-            return;
-        }
-        let native = check::natively(directory.path(), &path, program);
-        let mut wrong = std::collections::BTreeMap::<String, usize>::new();
-        for run in 0..runs {
-            let (transfers, bursts) = (run % 2 == 1, run.div_ceil(2) % 2 == 1);
-            let engine = engine.as_ref();
-            let differences = check::run(
-                engine,
-                directory.path(),
-                &path,
-                program,
-                &native,
-                transfers,
-                bursts,
-            );
-            for what in differences {
-                let what = if bursts {
-                    format!("with bursts: {what}")
-                } else {
-                    what
+    let programs: Vec<&Program> = PROGRAMS.iter().filter(|program| wanted(program)).collect();
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                let Some(engine) = support::engine("genba", test) else {
+                    return;
                 };
-                *wrong.entry(what).or_default() += 1;
-            }
+                let directory = tempfile::tempdir().expect("a directory");
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let wrong =
+                        check_program(test, engine.as_ref(), directory.path(), program, runs);
+                    failures.lock().expect("no worker has failed").extend(wrong);
+                }
+            });
         }
-        for (what, times) in wrong {
-            let what = format!("{}: {times} of {runs} runs: {what}", program.label());
-            eprintln!("{what}");
-            failures.push(what);
+    });
+    let failures = failures.into_inner().expect("no worker has failed");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// What differs from the native run of a program, with how often.
+fn check_program(
+    test: &str,
+    engine: &dyn Engine,
+    directory: &Path,
+    program: &Program,
+    runs: usize,
+) -> Vec<String> {
+    let Some(path) = check::compile(directory, test, program) else {
+        return Vec::new();
+    };
+    let request = check::request(directory, &path, program, false, false);
+    if let Err(reason) = engine.check(&request) {
+        genba_testing::skip(test, genba_testing::COUNT_ENGINE, &reason.to_string());
+        return Vec::new();
+    }
+    let native = check::natively(directory, &path, program);
+    let mut wrong = BTreeMap::<String, usize>::new();
+    for run in 0..runs {
+        let (transfers, bursts) = (run % 2 == 1, run.div_ceil(2) % 2 == 1);
+        let differences = check::run(
+            engine, directory, &path, program, &native, transfers, bursts,
+        );
+        for what in differences {
+            let what = match bursts {
+                true => format!("with bursts: {what}"),
+                false => what,
+            };
+            *wrong.entry(what).or_default() += 1;
         }
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let report = |(what, times): (String, usize)| {
+        let what = format!("{}: {times} of {runs} runs: {what}", program.label());
+        eprintln!("{what}");
+        what
+    };
+    wrong.into_iter().map(report).collect()
 }
 
 #[test]

@@ -395,14 +395,20 @@ mod tests {
         let mut all = fixture::waits();
         all.findings.clear();
         let text = waits(&all, screen(200));
-        let line = text.lines().find(|line| line.contains("no cause of needless"));
+        let line = text
+            .lines()
+            .find(|line| line.contains("no cause of needless"));
         insta::assert_snapshot!(
             line.unwrap_or_default(),
             @"  no cause of needless waiting found; 71 % of the wall time: waiting for fsync, most at journal.c:88 in flush_journal (/srv/journal)"
         );
-        all.critical_path.retain(|step| step.state == WaitReason::Running);
+        all.critical_path
+            .retain(|step| step.state == WaitReason::Running);
         let text = waits(&all, screen(200));
-        assert!(text.contains("  no cause of needless waiting found\n"), "{text}");
+        assert!(
+            text.contains("  no cause of needless waiting found\n"),
+            "{text}"
+        );
     }
 
     #[test]

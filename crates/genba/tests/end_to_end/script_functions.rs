@@ -1,0 +1,354 @@
+//! Functions of Python and Ruby beside the native stack, on programs whose shares are known.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::run_genba;
+
+/// Three callers of the same work, six, three and one part of it, until so much CPU time is
+/// used up; and a deep recursion above them.
+const PYTHON: &str = "
+import sys, time
+sys.setrecursionlimit(20000)
+def burn(n):
+    s = 0
+    for i in range(n): s += i * i % 7
+    return s
+def a(): burn(3000)
+def b(): burn(1500)
+def c(): burn(500)
+def rec(n):
+    if n: return rec(n - 1)
+    while time.process_time() < 1.5:
+        a(); b(); c()
+rec(int(sys.argv[1]))
+";
+
+const RUBY: &str = "
+def burn(n)
+  s = 0; i = 0
+  while i < n
+    s += i * i % 7
+    i += 1
+  end
+  s
+end
+def a() burn(3000) end
+def b() burn(1500) end
+def c() 1.times { burn(500) } end
+def rec(n)
+  return rec(n - 1) if n > 0
+  while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 1.5
+    a; b; c
+  end
+end
+rec(ARGV[0].to_i)
+";
+
+/// The first of these programs whose version begins so.
+fn interpreter(names: &[&str], version: &str) -> Option<String> {
+    names.iter().find_map(|name| {
+        let out = Command::new(name).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        text.starts_with(version).then(|| (*name).to_owned())
+    })
+}
+
+/// Records a program with a stack of so many frames; the document of its script functions, or
+/// why this cannot be had here.
+fn recorded(
+    program: &str,
+    source: &str,
+    file: &str,
+    depth: &str,
+) -> Result<serde_json::Value, String> {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join(file), source).expect("the program");
+    let line = [
+        "record", "--script", "-o", "x.data", "--", program, file, depth,
+    ];
+    let (code, _, err) = run_genba(directory.path(), &line);
+    if code == 4 || err.contains("no script stacks: sampling") || err.contains("perf_event_open") {
+        return Err(err);
+    }
+    assert_eq!(code, 0, "{err}");
+    let line = ["report", "-i", "x.data", "--by", "script", "--json"];
+    let (code, out, err) = run_genba(directory.path(), &line);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["kind"], "script-profile");
+    let flame = [
+        "flame",
+        "-i",
+        "x.data",
+        "--script",
+        "--collapsed",
+        "-o",
+        "-",
+    ];
+    let (code, out, err) = run_genba(directory.path(), &flame);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("burn"), "{out}");
+    Ok(document)
+}
+
+fn share(document: &serde_json::Value, function: &str, what: &str) -> f64 {
+    let functions = document["functions"].as_array().expect("functions");
+    functions
+        .iter()
+        .find(|f| f["function"] == function)
+        .map_or(0.0, |f| f[what]["value"].as_f64().unwrap_or(0.0))
+}
+
+fn check(document: &serde_json::Value, runtime: &str) {
+    assert!(
+        document["runtimes"][0]
+            .as_str()
+            .is_some_and(|r| r.starts_with(runtime)),
+        "{document}"
+    );
+    let parts = ["a", "b", "c"].map(|f| share(document, f, "total"));
+    let all: f64 = parts.iter().sum();
+    let samples = document["samples"].as_u64().unwrap_or(0) as f64;
+    assert!(samples > 20.0, "{samples} samples");
+    // Four standard errors of a proportion; samples may weigh unequally: as if there were half.
+    let error = 4.0 * (0.25 / (samples / 2.0)).sqrt();
+    for (part, wanted) in parts.iter().zip([0.6, 0.3, 0.1]) {
+        assert!(
+            (part / all - wanted).abs() < error + 0.02,
+            "{parts:?} of {all}, ± {error}"
+        );
+    }
+    assert!(share(document, "rec", "total") > 0.5, "{document}");
+}
+
+#[test]
+fn python_functions_have_their_known_shares() {
+    let names = ["/usr/bin/python3.11", "python3.11", "python3"];
+    let Some(python) = interpreter(&names, "Python 3.11.") else {
+        genba_testing::skip(
+            "python_functions_have_their_known_shares",
+            "python3.11",
+            "no CPython 3.11",
+        );
+        return;
+    };
+    for depth in ["3", "10000"] {
+        match recorded(&python, PYTHON, "known.py", depth) {
+            Ok(document) => check(&document, "CPython 3.11."),
+            Err(why) => genba_testing::skip(
+                "python_functions_have_their_known_shares",
+                genba_testing::PERF_EVENT,
+                &why,
+            ),
+        }
+    }
+}
+
+#[test]
+fn ruby_functions_have_their_known_shares() {
+    let Some(ruby) = interpreter(&["ruby3.1", "ruby"], "ruby 3.1.") else {
+        genba_testing::skip(
+            "ruby_functions_have_their_known_shares",
+            "ruby3.1",
+            "no CRuby 3.1",
+        );
+        return;
+    };
+    for depth in ["3", "7000"] {
+        match recorded(&ruby, RUBY, "known.rb", depth) {
+            Ok(document) => check(&document, "CRuby 3.1."),
+            Err(why) => genba_testing::skip(
+                "ruby_functions_have_their_known_shares",
+                genba_testing::PERF_EVENT,
+                &why,
+            ),
+        }
+    }
+}
+
+/// The newest case's functions, as `report --by script` reads them.
+fn of_newest(directory: &Path) -> serde_json::Value {
+    let (code, out, err) = run_genba(
+        directory,
+        &["report", "-i", "latest", "--by", "script", "--json"],
+    );
+    assert_eq!(code, 0, "{err}");
+    serde_json::from_str(&out).expect("JSON")
+}
+
+#[test]
+fn investigation_stores_script_functions() {
+    let names = ["/usr/bin/python3.11", "python3.11", "python3"];
+    let Some(python) = interpreter(&names, "Python 3.11.") else {
+        genba_testing::skip(
+            "an_investigation_has_script_functions…",
+            "python3.11",
+            "no CPython 3.11",
+        );
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    // It is run many times.
+    let source = PYTHON.replace("< 1.5", "< 0.5");
+    std::fs::write(at.join("known.py"), source).expect("the program");
+    let line = [
+        "investigate",
+        "--no-count",
+        "--budget",
+        "1",
+        "--",
+        &python,
+        "known.py",
+        "3",
+    ];
+    let (code, screen, err) = run_genba(at, &line);
+    assert_eq!(code, 0, "{err}");
+    if screen.contains("no script") || screen.contains("no samples") {
+        genba_testing::skip(
+            "an_investigation_has_script_functions…",
+            genba_testing::PERF_EVENT,
+            &screen,
+        );
+        return;
+    }
+    assert!(screen.contains("functions of CPython 3.11."), "{screen}");
+    let here = of_newest(at);
+    check(&here, "CPython 3.11.");
+
+    let (code, exported, err) = run_genba(at, &["case", "export", "--format", "json", "latest"]);
+    assert_eq!(code, 0, "{err}");
+    let elsewhere = tempfile::tempdir().expect("another directory");
+    std::fs::write(elsewhere.path().join("case.json"), exported).expect("the document");
+    let (code, _, err) = run_genba(elsewhere.path(), &["case", "import", "case.json"]);
+    assert_eq!(code, 0, "{err}");
+    let there = of_newest(elsewhere.path());
+    assert_eq!(there["functions"], here["functions"]);
+    let flame = [
+        "flame",
+        "-i",
+        "latest",
+        "--script",
+        "--collapsed",
+        "-o",
+        "-",
+    ];
+    let (code, out, err) = run_genba(elsewhere.path(), &flame);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("burn"), "{out}");
+}
+
+#[test]
+fn membership_test_on_a_list_is_a_finding_at_its_line() {
+    let test = "membership_test_on_a_list_is_a_finding_at_its_line";
+    let names = ["/usr/bin/python3.11", "python3.11", "python3"];
+    let Some(python) = interpreter(&names, "Python 3.11.") else {
+        genba_testing::skip(test, "python3.11", "no CPython 3.11");
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let source = "def unique(words):
+    seen = []
+    for word in words:
+        if word not in seen:
+            seen.append(word)
+    return seen
+print(len(unique([str(i * 7919 % 1000) for i in range(8000)])))
+";
+    std::fs::write(at.join("unique.py"), source).expect("the program");
+    let line = [
+        "investigate",
+        "--no-proof",
+        "--budget",
+        "1",
+        "--json",
+        "--",
+        &python,
+        "unique.py",
+    ];
+    let (code, out, err) = run_genba(at, &line);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let functions = &document["profile"]["functions"];
+    let counted = functions
+        .as_array()
+        .is_some_and(|all| all.iter().any(|one| one["calls"].is_u64()));
+    if document["script"].is_null() || !counted {
+        genba_testing::skip(
+            test,
+            genba_testing::PERF_EVENT,
+            &document["notes"].to_string(),
+        );
+        return;
+    }
+    let first = &document["findings"][0];
+    assert_eq!(first["cause"], "quadratic", "{}", document["findings"]);
+    assert_eq!(
+        (&first["site"]["line"], &first["site"]["function"]),
+        (&4.into(), &"unique".into())
+    );
+    assert!(
+        first["example"].to_string().contains("seen[w] = True"),
+        "{first}"
+    );
+    assert!(
+        first["predicted_speedup"]["value"].as_f64() > Some(1.5),
+        "{first}"
+    );
+    // Nothing is said of the interpreter's own functions.
+    assert_eq!(
+        document["places"][0]["kind"], "script-line",
+        "{}",
+        document["places"]
+    );
+    assert!(
+        !document["findings"].to_string().contains("no-symbols"),
+        "{}",
+        document["findings"]
+    );
+}
+
+#[test]
+fn unsupported_interpreter_version_is_noted_once() {
+    // Not a CPython of any version, but one that says which it is, where 3.11 does.
+    let source = "
+unsigned int Py_Version = 0x030e00f0;
+char _PyRuntime[4096], PyCode_Type[512];
+int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
+";
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    std::fs::write(at.join("python.c"), source).expect("the program");
+    let gcc = Command::new("gcc")
+        .args(["-O0", "-rdynamic", "-o", "python3.14", "python.c"])
+        .current_dir(at)
+        .status();
+    if !gcc.is_ok_and(|status| status.success()) {
+        genba_testing::skip("another_version_is_said_once…", "gcc", "no gcc");
+        return;
+    }
+    let line = ["record", "--script", "-o", "x.data", "--", "./python3.14"];
+    let (code, _, err) = run_genba(at, &line);
+    if code == 4 || err.contains("no script stacks: ") {
+        genba_testing::skip(
+            "another_version_is_said_once…",
+            genba_testing::PERF_EVENT,
+            &err,
+        );
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    let said = "CPython 3.14.0: its frames cannot be read";
+    assert_eq!(err.matches(said).count(), 1, "{err}");
+    let line = ["report", "-i", "x.data", "--by", "script", "--json"];
+    let (_, out, _) = run_genba(at, &line);
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["functions"], serde_json::json!([]));
+    assert_eq!(document["runtimes"], serde_json::json!([]));
+    // The native frames are there.
+    let (code, out, err) = run_genba(at, &["report", "-i", "x.data"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("main"), "{out}");
+}

@@ -1,0 +1,407 @@
+//! `genba wait` from end to end, of programs whose waiting is known. No time is asserted on but what the
+//! programs themselves make certain.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::{run_genba, scratch};
+use serde_json::Value;
+
+/// The document of a command with genba's exit code; `None`, with a skip, where this machine cannot
+/// watch threads.
+fn waits(test: &str, directory: &Path, options: &[&str], command: &[&str]) -> Option<(Value, i32)> {
+    let mut arguments = vec!["wait", "--json=waits.json"];
+    arguments.extend(options);
+    if !command.is_empty() {
+        arguments.push("--");
+        arguments.extend(command);
+    }
+    let (code, _, said) = run_genba(directory, &arguments);
+    if code == 4 {
+        genba_testing::skip(test, genba_testing::PERF_EVENT, &said);
+        return None;
+    }
+    assert!(!said.contains("panicked"), "{said}");
+    let text = fs::read_to_string(directory.join("waits.json"));
+    let text = text.unwrap_or_else(|error| panic!("{arguments:?}: {error}, {code}: {said}"));
+    let all: Value = serde_json::from_str(&text).expect("one JSON document");
+    assert_eq!(all["schema"], "genba/1");
+    assert_eq!(all["kind"], "waits");
+    hold(&all);
+    Some((all, code))
+}
+
+fn list<'a>(all: &'a Value, name: &str) -> &'a [Value] {
+    all[name].as_array().expect("a list")
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+/// Checks what holds for any program.
+fn hold(all: &Value) {
+    assert!(number(&all["wall_seconds"]) > 0.0, "{all}");
+    let cpu = &all["on_cpu"];
+    let (low, value, high) = (&cpu["low"], &cpu["value"], &cpu["high"]);
+    let shares = [low, value, high].map(number);
+    assert!(shares.is_sorted(), "{cpu}");
+    assert!(shares[0] >= 0.0 && shares[2] <= 1.0, "{cpu}");
+    assert!(!list(all, "sources").is_empty(), "{all}");
+    for one in list(all, "threads") {
+        let parts = ["running", "runnable", "blocked", "unknown"].map(|name| number(&one[name]));
+        assert!(parts.iter().all(|&part| part >= 0.0), "{one}");
+        let mut before = 0.0;
+        for span in list(one, "timeline") {
+            let (from, to) = (number(&span["from"]), number(&span["to"]));
+            assert!(before <= from && from <= to, "{one}");
+            before = to;
+        }
+    }
+    let path: f64 = (list(all, "critical_path").iter())
+        .map(|step| number(&step["share"]["value"]))
+        .sum();
+    assert!(path == 0.0 || (0.98..1.02).contains(&path), "{path}: {all}");
+    for one in list(all, "waits") {
+        assert_ne!(one["reason"], "running", "{one}");
+    }
+    for one in list(all, "findings") {
+        let gain = &one["predicted_speedup"];
+        let (low, value) = (number(&gain["low"]), number(&gain["value"]));
+        assert!(low >= 1.0 && low <= value, "{one}");
+        assert!(value <= number(&gain["high"]), "{one}");
+    }
+}
+
+/// Whether something was waited for in one of these ways.
+fn waited_for(all: &Value, reasons: &[&str]) -> bool {
+    let reason = |one: &Value| one["reason"].as_str().map(str::to_owned);
+    let mut all = list(all, "waits").iter().filter_map(reason);
+    all.any(|one| reasons.contains(&one.as_str()))
+}
+
+#[test]
+fn a_command_that_sleeps_waits() {
+    let test = "a_command_that_sleeps_waits";
+    let directory = scratch();
+    let here = directory.path();
+    let Some((all, code)) = waits(test, here, &[], &["sh", "-c", "sleep 0.5; :"]) else {
+        return;
+    };
+    assert_eq!(code, 0);
+    assert!(number(&all["wall_seconds"]) >= 0.5, "{all}");
+    assert!(waited_for(&all, &["sleep", "child"]), "{all}");
+    assert_eq!(all["command"][0], "sh");
+    let (code, text, said) = run_genba(here, &["wait", "--", "sh", "-c", "sleep 0.3; echo done"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        text.contains("done\n") && text.contains("\nwall "),
+        "{text}"
+    );
+    assert!(
+        text.contains("waiting") && text.contains("\nTHREADS"),
+        "{text}"
+    );
+}
+
+#[test]
+fn both_ends_of_a_pipe_are_watched() {
+    let test = "both_ends_of_a_pipe_are_watched";
+    let directory = scratch();
+    let line = "(sleep 0.5; echo late) | cat >/dev/null";
+    let Some((all, code)) = waits(test, directory.path(), &[], &["sh", "-c", line]) else {
+        return;
+    };
+    assert_eq!(code, 0);
+    let threads = list(&all, "threads");
+    let has = |name: &str| threads.iter().any(|one| one["name"] == name);
+    assert!(has("cat") && has("sleep"), "{threads:?}");
+    assert!(waited_for(&all, &["pipe", "child", "sleep"]), "{all}");
+}
+
+/// What three threads wait for that hold one lock `times` times each and sleep for 1 ms meanwhile.
+fn waits_of_contended(test: &str, here: &Path, times: &str) -> Option<Value> {
+    let flags = ["-g", "-O1", "-pthread"];
+    let prog = crate::support::program(test, here, "contended.c", &flags)?;
+    let prog = prog.to_str().expect("a plain path");
+    let (all, code) = waits(test, here, &[], &[prog, "sleep", times])?;
+    assert_eq!(code, 0);
+    Some(all)
+}
+
+#[test]
+fn threads_that_share_a_lock_are_seen_waiting_for_it() {
+    let test = "threads_that_share_a_lock_are_seen_waiting_for_it";
+    let directory = scratch();
+    let here = directory.path();
+    // The lock is held while its holder sleeps: that takes 1 ms × 3 threads × 200 on any machine.
+    let Some(all) = waits_of_contended(test, here, "200") else {
+        return;
+    };
+    assert!(number(&all["wall_seconds"]) >= 0.6, "{all}");
+    let threads = list(&all, "threads");
+    let clerks = threads.iter().filter(|one| {
+        let name = one["name"].as_str().unwrap_or_default();
+        name.starts_with("clerk-")
+    });
+    assert_eq!(clerks.count(), 3, "{threads:?}");
+    assert!(waited_for(&all, &["lock"]), "{all}");
+    let lock = list(&all, "waits")
+        .iter()
+        .find(|one| one["reason"] == "lock")
+        .expect("it was found");
+    assert_eq!(lock["waiter"]["function"], "post", "{lock}");
+}
+
+#[test]
+fn page_has_a_timeline_of_the_threads() {
+    let test = "page_has_a_timeline_of_the_threads";
+    let directory = scratch();
+    let here = directory.path();
+    let page = ["--html", "page.html"];
+    let Some((_, code)) = waits(test, here, &page, &["sh", "-c", "sleep 0.3; :"]) else {
+        return;
+    };
+    assert_eq!(code, 0);
+    let page = fs::read_to_string(here.join("page.html")).expect("the page");
+    assert!(page.contains("<h2>Timeline</h2>"), "{page}");
+    assert!(page.contains("<h2>Threads</h2>"), "{page}");
+}
+
+#[test]
+fn case_of_waits_has_off_cpu_functions_and_a_flame_graph_of_wall_time() {
+    let test = "case_of_waits_has_off_cpu_functions_and_a_flame_graph_of_wall_time";
+    let directory = scratch();
+    let here = directory.path();
+    let Some(all) = waits_of_contended(test, here, "100") else {
+        return;
+    };
+    // Stacks are the threads' wall time, no more and no less.
+    let sum = |list: &[Value], name: &str| list.iter().map(|one| number(&one[name])).sum::<f64>();
+    let (stacks, threads) = (
+        sum(list(&all, "stacks"), "seconds"),
+        sum(list(&all, "threads"), "wall"),
+    );
+    assert!(
+        (stacks - threads).abs() < 1e-6 * threads,
+        "{stacks} {threads}"
+    );
+    let known = |tid: &Value| list(&all, "threads").iter().any(|one| &one["tid"] == tid);
+    for one in list(&all, "wake_ups") {
+        assert!(known(&one["waker"]) && known(&one["woken"]), "{one}");
+        assert_ne!(one["waker"], one["woken"]);
+    }
+    // A lock that names its owner is held while that sleeps: somebody releases it to somebody.
+    assert!(!list(&all, "wake_ups").is_empty(), "{all}");
+
+    let off = crate::support::json(here, "off-cpu", &["report", "--off-cpu", "--json"]);
+    let (part, whole) = (
+        number(&off["off_cpu_seconds"]),
+        number(&off["thread_seconds"]),
+    );
+    assert!(part > 0.0 && part <= whole, "{off}");
+    let post = list(&off, "functions")
+        .iter()
+        .find(|one| one["function"] == "post");
+    let post = post.unwrap_or_else(|| panic!("post waits: {off}"));
+    assert!(number(&post["self_seconds"]) > 0.0, "{post}");
+    let reasons = list(post, "reasons");
+    assert!(reasons.iter().any(|one| one["reason"] == "lock"), "{post}");
+    let (code, text, said) = run_genba(here, &["report", "latest", "--off-cpu"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        text.contains("\nFUNCTIONS") && text.contains("\nSTACKS"),
+        "{text}"
+    );
+
+    let (code, _, said) = run_genba(here, &["flame", "latest"]);
+    assert_eq!(code, 0, "{said}");
+    let svg = fs::read_to_string(here.join("flame.svg")).expect("the graph");
+    assert!(svg.contains("off a CPU") && svg.contains("[lock"), "{svg}");
+    let collapsed = ["flame", "--off-cpu", "--collapsed", "-o", "-"];
+    let (code, lines, said) = run_genba(here, &collapsed);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        lines
+            .lines()
+            .all(|line| line.contains("];") || line.contains("] ")),
+        "{lines}"
+    );
+    assert!(lines.contains(";post;"), "{lines}");
+
+    let (code, shown, said) = run_genba(here, &["case", "show"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(shown.contains("\nTHREADS"), "{shown}");
+    // There are no samples to show.
+    let (code, _, said) = run_genba(here, &["report", "latest"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("--off-cpu"), "{said}");
+}
+
+#[test]
+fn without_waits_off_cpu_names_the_command_that_records_them() {
+    let directory = scratch();
+    let here = directory.path();
+    fs::write(here.join("some.data"), "PERFILE2").expect("a file");
+    for arguments in [
+        &["report", "--off-cpu"][..],
+        &["flame", "--off-cpu"],
+        &["report", "some.data", "--off-cpu"],
+        &["flame", "--off-cpu", "-i", "some.data"],
+    ] {
+        let (code, text, said) = run_genba(here, arguments);
+        assert_eq!(code, 2, "{arguments:?}: {said}");
+        assert!(
+            said.contains("genba wait -- COMMAND"),
+            "{arguments:?}: {said}"
+        );
+        assert!(text.is_empty());
+    }
+    let (code, _, said) = run_genba(here, &["report", "a", "-i", "b"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("given twice"), "{said}");
+}
+
+#[test]
+fn failed_command_is_reported_after_what_was_seen() {
+    let test = "failed_command_is_reported_after_what_was_seen";
+    let directory = scratch();
+    let here = directory.path();
+    let Some((all, code)) = waits(test, here, &[], &["sh", "-c", "sleep 0.2; exit 7"]) else {
+        return;
+    };
+    assert_eq!(code, 3);
+    assert!(number(&all["wall_seconds"]) >= 0.2, "{all}");
+}
+
+#[test]
+fn process_that_is_attached_to_survives() {
+    let test = "process_that_is_attached_to_survives";
+    let directory = scratch();
+    let mut watched = Command::new("sleep")
+        .arg("1000")
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let pid = watched.id().to_string();
+    let options = ["-p", &pid, "--seconds", "0.5"];
+    let found = waits(test, directory.path(), &options, &[]);
+    let alive = watched.try_wait().expect("a child").is_none();
+    watched.kill().expect("it is ours");
+    watched.wait().expect("it ends");
+    let Some((all, code)) = found else {
+        return;
+    };
+    assert!(alive, "it was ended");
+    assert_eq!(code, 0);
+    assert_eq!(all["pid"].as_u64(), pid.parse().ok());
+    assert!(waited_for(&all, &["sleep"]), "{all}");
+}
+
+#[test]
+fn arguments_that_exclude_each_other_are_refused() {
+    let directory = scratch();
+    let here = directory.path();
+    for (arguments, about) in [
+        (&["wait"][..], "for example: -- ls -l"),
+        (&["wait", "-p", "1", "--", "true"], "cannot be used with"),
+        (
+            &["wait", "--seconds", "3", "--", "true"],
+            "cannot be used with",
+        ),
+        (&["wait", "--seconds", "3"], "--pid"),
+        (&["wait", "--json", "--html", "-", "--", "true"], "--html -"),
+        (
+            &["wait", "--", "no-such-command-anywhere"],
+            "no-such-command-anywhere",
+        ),
+    ] {
+        let (code, text, said) = run_genba(here, arguments);
+        assert_eq!(code, 2, "{arguments:?}: {said}");
+        assert!(
+            said.contains(about) && text.is_empty(),
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
+/// Answers lines; one that says "slow" after a sleep. Ends with the line "end".
+const SERVER: &str = "
+import socket, sys, time
+listener = socket.create_server(('127.0.0.1', 0))
+with open('port.part', 'w') as file: file.write(str(listener.getsockname()[1]))
+import os; os.rename('port.part', 'port')
+connection, _ = listener.accept()
+while True:
+    line = connection.recv(100)
+    if line == b'slow': time.sleep(0.2)
+    connection.send(b'done')
+    if line == b'end': break
+";
+
+#[test]
+fn slow_requests_of_a_server_have_what_they_waited_for() {
+    use std::io::{Read, Write};
+    let test = "slow_requests_of_a_server_have_what_they_waited_for";
+    if !Path::new("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id").exists() {
+        return genba_testing::skip(test, "tracepoints", "tracefs cannot be read");
+    }
+    let directory = scratch();
+    let here = directory.path().to_owned();
+    let client = std::thread::spawn(move || {
+        let port = here.join("port");
+        let port: u16 = loop {
+            match fs::read_to_string(&port) {
+                Ok(text) => break text.parse().unwrap(),
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        let mut connection = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut ask = |line: &str| {
+            connection.write_all(line.as_bytes()).unwrap();
+            let mut answer = [0; 4];
+            connection.read_exact(&mut answer).unwrap();
+        };
+        for number in 0..60 {
+            ask(if number % 20 == 7 { "slow" } else { "fast" });
+        }
+        ask("end");
+    });
+    let command = ["python3", "-c", SERVER];
+    let Some((all, code)) = waits(test, directory.path(), &["--requests"], &command) else {
+        return;
+    };
+    client.join().expect("the client ended");
+    assert_eq!(code, 0);
+    let requests = &all["requests"];
+    if requests.is_null() {
+        let notes = all["notes"].to_string();
+        assert!(notes.contains("requests were not watched"), "{notes}");
+        return genba_testing::skip(test, "tracepoints", &notes);
+    }
+    assert_eq!(
+        (&requests["count"], &requests["connections"]),
+        (&61.into(), &1.into())
+    );
+    assert_eq!(requests["lost_records"], 0);
+    let slowest = list(requests, "slowest");
+    assert!(
+        slowest[..3]
+            .iter()
+            .all(|one| number(&one["seconds"]) >= 0.2),
+        "{requests}"
+    );
+    for one in &slowest[..3] {
+        assert_eq!(one["most"]["call"], "clock_nanosleep", "{requests}");
+        assert_eq!(one["most"]["state"], "sleep", "{requests}");
+    }
+    let first = &list(requests, "parts")[0];
+    assert_eq!(first["call"], "clock_nanosleep", "{requests}");
+    assert_eq!(
+        (&first["slow_requests"], &first["fast_seconds"]),
+        (&3.into(), &0.0.into())
+    );
+}
