@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use genba_build::{BuildError, CachedCheckout, cached_checkout};
 use genba_investigate::Progress as _;
+use genba_investigate::diff::set_grown_lines;
 use genba_investigate::execution_counts::{self, CountPlan};
 use genba_model::{ExitKind, InstructionChange};
 use genba_run::{Cancel, CommandSpec, Launcher, Output as Stream};
@@ -143,6 +144,9 @@ pub fn count_both(
         execution_counts::count(&mut launcher, spec, &plan, cancel, &mut progress)
     };
     let (base, change) = (count(&base.spec)?, count(&change.spec)?);
-    genba_attribution::instruction_change(&base.raw, &change.raw)
-        .map_err(|error| crate::recording_args::failure(&error))
+    let mut counted = genba_attribution::instruction_change(&base.raw, &change.raw)
+        .map_err(|error| crate::recording_args::failure(&error))?;
+    let detail = genba_attribution::counted_detail;
+    set_grown_lines(&mut counted, &detail(&base.raw), &detail(&change.raw));
+    Ok(counted)
 }
