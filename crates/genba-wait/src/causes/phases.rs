@@ -182,9 +182,9 @@ fn children(view: &View<'_>) -> Option<Found> {
     let mut waits = 0.0;
     let (mut alone, mut idle) = (0.0, 0.0);
     let mut snapshots = 0;
-    let mut waiters: BTreeMap<WaitPlace, f64> = BTreeMap::new();
+    let mut waiters: BTreeMap<WaitPlace, u64> = BTreeMap::new();
     let mut places = Places::new();
-    let mut names: BTreeMap<String, f64> = BTreeMap::new();
+    let mut names: BTreeMap<String, u64> = BTreeMap::new();
     let mut parent = 0;
     // For a child's end, or for what it writes.
     let for_child = |chain: &Chain| {
@@ -224,14 +224,19 @@ fn children(view: &View<'_>) -> Option<Found> {
         idle += chain.idle_ns;
         snapshots += chain.snapshots;
         let state = &view.states[waiting as usize];
-        *waiters.entry(state.place.clone()).or_default() += chain.ns;
+        // Whatever other programs took: the same place with and without that.
+        *waiters.entry(state.place.clone()).or_default() += chain.snapshots;
         let last = chain.states[chain.states.len() - 1];
-        *names.entry(view.thread(last).name.clone()).or_default() += chain.ns;
+        *names.entry(view.thread(last).name.clone()).or_default() += chain.snapshots;
         for (place, samples) in view.chain_places.get(&index).into_iter().flatten() {
             *places.entry(place.clone()).or_default() += samples;
         }
     }
-    let waiter = waiters.iter().max_by(|a, b| a.1.total_cmp(b.1))?.0.clone();
+    let waiter = waiters
+        .iter()
+        .max_by_key(|(_, snapshots)| **snapshots)?
+        .0
+        .clone();
     let lives: Vec<(u64, u64)> = recording
         .threads
         .iter()
@@ -279,7 +284,7 @@ fn children(view: &View<'_>) -> Option<Found> {
         holder: most(&places).map(|(place, _)| place.clone()),
         object: names
             .into_iter()
-            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .max_by_key(|(_, snapshots)| *snapshots)
             .map(|(name, _)| name),
         figures: WaitFigures {
             snapshots,

@@ -335,6 +335,23 @@ fn children_one_after_the_other_are_told_from_those_of_a_pipe() {
     assert_eq!(causes(&children(&[(0.0, 1000.0)])), []);
 }
 
+#[test]
+fn children_that_are_started_in_one_place_and_waited_for_in_another_are_found_on_a_busy_machine() {
+    let mut made = children(&[(0.0, 500.0), (500.0, 1000.0)]);
+    made.recording.chains.clear();
+    let starts = made.waits(0, WaitReason::Child, &["vfork", "start"], (550.0, 1));
+    let collects = made.waits(0, WaitReason::Child, &["waitpid", "build"], (450.0, 1));
+    let (first, second) = (made.runs(1, 100.0), made.runs(2, 450.0));
+    // The first child has no CPU for most of its life: other programs have them.
+    made.chain(&[starts, first], 550.0, 0.0, 550.0);
+    made.chain(&[collects, second], 450.0, 0.0, 450.0);
+    made.recording.threads[1].running = 100_000_000;
+    made.recording.threads[1].runnable = 450_000_000;
+    made.recording.threads[2].running = 450_000_000;
+    made.recording.machine_busy = 2_000_000_000;
+    assert_eq!(causes(&made), [WaitCause::ChildProcess]);
+}
+
 /// The share of the wall time that two children have, of which one was seen at the other end of the pipe
 /// that the parent reads: 200 ms long, and 600 ms in a function `place` without knowing for whom.
 fn share_of_children(place: &str, lives: &[(f64, f64)]) -> f64 {
