@@ -13,6 +13,9 @@ pub use genba_wait::off_cpu;
 
 use crate::{InvestigateError, Progress};
 
+/// Sockets of a process that listens and has one connection.
+const LISTENS_AND_ONE: u64 = 2;
+
 /// Runs a command once and says what its threads waited for; `requests` asks what those waited for that it serves.
 ///
 /// # Errors
@@ -73,6 +76,16 @@ pub fn of_process(
     progress.update("finding names", None);
     let mut waits = document(&recording, &path)?;
     waits.pid = Some(pid);
+    let serves = recording
+        .processes
+        .iter()
+        .any(|process| process.most_sockets > LISTENS_AND_ONE);
+    if serves && !requests {
+        waits.notes.push(
+            "this process has several connections: --requests says what its slow requests wait for"
+                .to_owned(),
+        );
+    }
     if cancel.is_triggered() && duration.is_some_and(|duration| began.elapsed() < duration) {
         waits
             .notes
