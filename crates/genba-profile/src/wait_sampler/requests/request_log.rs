@@ -6,7 +6,7 @@ use super::kept_requests::{KeptRequests, PartKind, SeenPart, SeenRequest, SeenRe
 use crate::wait_sampler::StateIndex;
 
 /// Most threads that are followed at a time.
-const MAX_THREADS: usize = 10_000;
+const MAX_THREADS: usize = 4_000;
 /// Most descriptors.
 const MAX_CONNECTIONS: usize = 50_000;
 /// Pieces of a thread's time that are kept: a request may go back so far.
