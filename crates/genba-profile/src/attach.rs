@@ -14,7 +14,7 @@ use crate::jit::JitArtifactRecorder;
 use crate::record::{
     Companion, RecordOutcome, event_of, outcome, panicked, recording_thread, stop_pipe,
 };
-use crate::sampler::{RecordOptions, RecordingSession, Target, choose_event};
+use crate::sampler::{RecordOptions, RecordingSession, Target, choose_event, online_cpus};
 use crate::wait_sampler::process_tree;
 
 /// Longest interval between two looks at the recorder, which may have failed to write.
@@ -22,7 +22,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What is attached to, and until when at the latest.
 pub struct Attach<'a> {
-    /// The processes; those that they started belong to them.
+    /// The processes; those that they started belong to them. None: whatever runs, until another end.
     pub pids: &'a [i32],
     /// Longest recording; without it until all processes have ended.
     pub timeout: Option<Duration>,
@@ -137,6 +137,52 @@ pub fn attach_with(
     Ok(outcome(event, choice.reason, counts, duration, runs, notes))
 }
 
+/// Records all that runs on these CPUs (all, if `None`) but the idle task; `what` has no processes, and says
+/// until when.
+///
+/// # Errors
+/// When the user may not, there is no such CPU, the command cannot be started, or the file cannot be written.
+pub fn record_cpus(
+    cpus: Option<&[i32]>,
+    what: Attach<'_>,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+) -> Result<RecordOutcome, ProfileError> {
+    let cpus = chosen_cpus(cpus)?;
+    let choice = choose_event(options)?;
+    JitArtifactRecorder::remove_old(path);
+    let mut session = RecordingSession::open_cpus(&cpus, &choice, options, path)?;
+    let mut notes = choice.notes.clone();
+    notes.append(&mut session.notes);
+    let (stop, stopper) = stop_pipe()?;
+    let (run, recorded) = std::thread::scope(|scope| {
+        let recording = &mut session;
+        let recorder = recording_thread(scope, move || recording.run(stop.as_fd()))?;
+        let run = what.wait(Vec::new(), cancel, &|| recorder.is_finished())?;
+        drop(stopper);
+        Ok::<_, ProfileError>((run, recorder.join()))
+    })?;
+    let counts = recorded.map_err(panicked)??;
+    let duration = session.close()?;
+    let runs = run?.into_iter().collect();
+    let event = event_of(&choice);
+    Ok(outcome(event, choice.reason, counts, duration, runs, notes))
+}
+
+/// These CPUs, or all that are online.
+///
+/// # Errors
+/// When one of them is not.
+pub(crate) fn chosen_cpus(cpus: Option<&[i32]>) -> Result<Vec<i32>, ProfileError> {
+    let online = online_cpus();
+    let chosen = cpus.map_or(online.clone(), <[i32]>::to_vec);
+    match chosen.iter().find(|cpu| !online.contains(cpu)) {
+        Some(missing) => Err(ProfileError::NoSuchCpu(*missing)),
+        None => Ok(chosen),
+    }
+}
+
 /// A descriptor that becomes readable at the end of the process.
 fn open_process(pid: i32) -> Result<OwnedFd, ProfileError> {
     let gone = || ProfileError::Attach {
@@ -166,7 +212,9 @@ fn wait(
     recorded: &dyn Fn() -> bool,
 ) {
     let began = Instant::now();
-    while !recorded() && !ends.is_empty() {
+    // Of all that runs on a CPU nothing's end is awaited.
+    let until_ends = !ends.is_empty();
+    while !recorded() && (!until_ends || !ends.is_empty()) {
         let left = timeout.map(|timeout| timeout.saturating_sub(began.elapsed()));
         if left.is_some_and(|left| left.is_zero()) {
             return;

@@ -87,7 +87,7 @@ pub enum ProfileError {
         source: std::io::Error,
     },
     /// The user may not watch whole CPUs; the value of `kernel.perf_event_paranoid`.
-    #[error("whole CPUs may be watched by root, or where kernel.perf_event_paranoid is 0 or less; it is {}\n  as root: sudo genba stat -a", .0.map_or("unknown".to_owned(), |level| level.to_string()))]
+    #[error("whole CPUs may be watched by root, or where kernel.perf_event_paranoid is 0 or less; it is {}\n  run genba as root", .0.map_or("unknown".to_owned(), |level| level.to_string()))]
     SystemWide(Option<i32>),
     /// A CPU that is not online.
     #[error("there is no CPU {0}; those of this machine: cat /sys/devices/system/cpu/online")]

@@ -30,7 +30,7 @@ pub mod wait_sampler;
 /// The event name of recordings made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";
 
-pub use attach::{Attach, attach, attach_with};
+pub use attach::{Attach, attach, attach_with, record_cpus};
 pub use error::{ProfileError, ReadError};
 pub use process_memory::read_memory;
 pub use reader::{ReadOptions, Recording};

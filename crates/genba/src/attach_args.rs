@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use genba_units::parse_duration;
+use genba_units::{parse_cpu_list, parse_duration};
 
 use crate::command_args::CommandArgs;
 use crate::exit_code::Failure;
@@ -37,4 +37,37 @@ impl AttachArgs {
         }
         Ok(!self.pid.is_empty())
     }
+}
+
+/// All that runs on CPUs, instead of a command or processes.
+#[derive(Debug, Args)]
+pub struct SystemArgs {
+    /// All that runs on all CPUs, until Ctrl-C, --timeout or the end of the command.
+    #[arg(short, long, conflicts_with = "pid")]
+    all_cpus: bool,
+
+    /// All that runs on these CPUs (`0,2-3`).
+    #[arg(short = 'C', long, value_name = "LIST", conflicts_with = "pid", value_parser = cpu_list)]
+    cpu: Option<CpuList>,
+}
+
+impl SystemArgs {
+    /// Whether it is asked for.
+    pub fn is_wanted(&self) -> bool {
+        self.all_cpus || self.cpu.is_some()
+    }
+
+    /// The CPUs, if not all of them.
+    pub fn cpus(&self) -> Option<&[i32]> {
+        self.cpu.as_ref().map(|list| list.0.as_slice())
+    }
+}
+
+/// Numbers of CPUs.
+#[derive(Clone, Debug)]
+struct CpuList(Vec<i32>);
+
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    let cpus = parse_cpu_list(text)?;
+    Ok(CpuList(cpus.into_iter().map(|cpu| cpu as i32).collect()))
 }

@@ -9,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::intervals::{self, Intervals};
 use super::{counter_set, summarise};
+use crate::attach::chosen_cpus;
 use crate::error::ProfileError;
 use crate::event::EventSpec;
 use crate::permission;
-use crate::sampler::online_cpus;
 
 /// Which CPUs are counted, and until when.
 pub struct WatchedCpus<'a> {
@@ -35,11 +35,7 @@ pub fn of_cpus(
     events: &[EventSpec],
     cancel: &Cancel,
 ) -> Result<Stat, ProfileError> {
-    let online = online_cpus();
-    let cpus = what.cpus.map_or(online.clone(), <[i32]>::to_vec);
-    if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
-        return Err(ProfileError::NoSuchCpu(*missing));
-    }
+    let cpus = chosen_cpus(what.cpus)?;
     let began = Instant::now();
     let counters = counter_set::open_cpus(&cpus, events);
     if counters.is_forbidden() {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use perf_event_open_sys::bindings::perf_event_attr;
+use perf_event_open_sys::bindings::{PERF_TYPE_SOFTWARE, perf_event_attr};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::event_attr::{AttrPlan, build};
@@ -16,6 +16,7 @@ use super::ring_buffer::{RingBuffer, SampleCounts};
 use super::{initial_records, syscalls};
 use crate::error::ProfileError;
 use crate::perfdata::writer::{Description, Writer, WrittenEvent};
+use crate::permission;
 use crate::wait_sampler::process_tree;
 
 /// The process to attach to.
@@ -35,11 +36,13 @@ impl Target {
     }
 }
 
-/// What is sampled: one target, or processes that run with those that they started.
+/// What is sampled: one target, processes that run with those that they started, or CPUs.
 #[derive(Clone, Copy)]
 enum Sampled<'a> {
     BeforeExec(i32),
     Running(&'a [i32]),
+    /// All that runs on these CPUs.
+    Cpus(&'a [i32]),
 }
 
 /// The open events of a target, their ring buffers, and the file for their records.
@@ -81,6 +84,18 @@ pub(crate) struct OpenedEvents {
     pub(crate) attr: perf_event_attr,
 }
 
+impl OpenedEvents {
+    fn none(attr: &perf_event_attr) -> Self {
+        Self {
+            events: Vec::new(),
+            places: Vec::new(),
+            rings: Vec::new(),
+            ring_events: Vec::new(),
+            attr: *attr,
+        }
+    }
+}
+
 impl RecordingSession {
     /// Attaches to `target` and creates the file. A target before its `execve` may be released
     /// after this: all of it is recorded.
@@ -113,6 +128,19 @@ impl RecordingSession {
         path: &Path,
     ) -> Result<Self, ProfileError> {
         Self::open_sampled(Sampled::Running(pids), choice, options, path)
+    }
+
+    /// Attaches to all that runs on these CPUs, and creates the file. Sampling begins at once.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_cpus(
+        cpus: &[i32],
+        choice: &EventChoice,
+        options: &RecordOptions,
+        path: &Path,
+    ) -> Result<Self, ProfileError> {
+        Self::open_sampled(Sampled::Cpus(cpus), choice, options, path)
     }
 
     fn open_sampled(
@@ -177,18 +205,25 @@ impl RecordingSession {
                 .writer
                 .append(&initial_records::thread_name(pid, pid))?,
             Sampled::Running(pids) => {
-                // Enabled before its mappings are read: what is mapped in between is recorded, too.
-                for event in &self.events {
-                    syscalls::enable(event)?;
-                }
-                for (pid, _) in process_tree::trees(pids) {
-                    for record in initial_records::running_process(pid) {
-                        self.writer.append(&record)?;
-                    }
-                }
+                let pids = || process_tree::trees(pids).into_iter().map(|(pid, _)| pid);
+                self.begin_running(&mut || pids().collect())?;
             }
+            Sampled::Cpus(_) => self.begin_running(&mut process_tree::all)?,
         }
         self.writer.flush()
+    }
+
+    fn begin_running(&mut self, pids: &mut dyn FnMut() -> Vec<i32>) -> io::Result<()> {
+        // Enabled before mappings are read: what is mapped in between is recorded, too.
+        for event in &self.events {
+            syscalls::enable(event)?;
+        }
+        for pid in pids() {
+            for record in initial_records::running_process(pid) {
+                self.writer.append(&record)?;
+            }
+        }
+        Ok(())
     }
 
     /// Moves records into the file until `stop` becomes readable, then disables the events and
@@ -352,6 +387,7 @@ fn open_all(
                 };
                 open_threads(pids, &threads, &mut attr, pages)
             }
+            Sampled::Cpus(cpus) => open_cpus(cpus, &mut attr, pages),
         };
         match opened {
             Ok(opened) => {
@@ -378,6 +414,12 @@ fn open_all(
                 build_ids = false;
             }
             Err((OpenStep::Open, e))
+                if matches!(target, Sampled::Cpus(_))
+                    && matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM)) =>
+            {
+                return Err(ProfileError::SystemWide(permission::paranoid()));
+            }
+            Err((OpenStep::Open, e))
                 if e.raw_os_error() == Some(libc::ESRCH)
                     || (matches!(target, Sampled::Running(_))
                         && matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM))) =>
@@ -385,6 +427,7 @@ fn open_all(
                 let pid = match target {
                     Sampled::BeforeExec(pid) => pid,
                     Sampled::Running(pids) => refused_process(pids),
+                    Sampled::Cpus(_) => 0,
                 };
                 let why = if e.raw_os_error() == Some(libc::ESRCH) {
                     "there is no such process".to_owned()
@@ -430,6 +473,31 @@ pub(crate) fn open_events(
     open_threads(&[target.pid()], &threads, attr, pages)
 }
 
+/// Opens one event per CPU for all that runs there.
+fn open_cpus(
+    cpus: &[i32],
+    attr: &mut perf_event_attr,
+    pages: usize,
+) -> Result<OpenedEvents, (OpenStep, io::Error)> {
+    const ALL_THREADS: i32 = -1;
+    // The idle task would have most samples of a clock.
+    attr.set_exclude_idle(u64::from(attr.type_ == PERF_TYPE_SOFTWARE));
+    let mut out = OpenedEvents::none(attr);
+    for &cpu in cpus {
+        open_thread(
+            ALL_THREADS,
+            true,
+            &[cpu],
+            attr,
+            pages,
+            &mut [None],
+            &mut out,
+        )?;
+    }
+    out.attr = *attr;
+    Ok(out)
+}
+
 /// The same for whatever `threads` lists, until it lists nothing new. `required` must be among them.
 pub(crate) fn open_threads(
     required: &[i32],
@@ -437,13 +505,7 @@ pub(crate) fn open_threads(
     attr: &mut perf_event_attr,
     pages: usize,
 ) -> Result<OpenedEvents, (OpenStep, io::Error)> {
-    let mut out = OpenedEvents {
-        events: Vec::new(),
-        places: Vec::new(),
-        rings: Vec::new(),
-        ring_events: Vec::new(),
-        attr: *attr,
-    };
+    let mut out = OpenedEvents::none(attr);
     let cpus = online_cpus();
     let mut rings_of: Vec<Option<usize>> = vec![None; cpus.len()];
     let mut known = HashSet::new();

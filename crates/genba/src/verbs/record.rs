@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use genba_profile::sampler::CallGraph;
+use genba_profile::sampler::{CallGraph, RecordOptions};
 use genba_profile::{Attach, Companion, RecordOutcome};
-use genba_run::{Launcher, Output as Stream};
+use genba_run::{Cancel, Launcher, Output as Stream};
 use genba_runtime::script::{DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
+use crate::attach_args::SystemArgs;
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
@@ -23,6 +24,7 @@ use crate::sampling_args::SamplingArgs;
   genba record --script -- python3 prog.py   functions of Python and Ruby as well
   genba record -p 1234                       a running process, until Ctrl-C or its end
   genba record -p 1234,5678 -- sleep 3       running processes for three seconds (or --timeout 3s)
+  sudo genba record -a -- sleep 5            all that runs on all CPUs (-C 0,2: on these)
   genba report; genba annotate FUNCTION      show the recording")]
 pub struct Args {
     #[command(flatten)]
@@ -33,6 +35,9 @@ pub struct Args {
     #[arg(short, long, value_name = "PID,...", value_delimiter = ',',
           value_parser = clap::value_parser!(i32).range(1..))]
     pid: Vec<i32>,
+
+    #[command(flatten)]
+    system: SystemArgs,
 
     /// Sample the functions of Python 3.11 and Ruby 3.1 as well, by stopping a thread for some
     /// microseconds 499 times per second of its CPU time; shown by genba report --by script.
@@ -68,7 +73,12 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         Some(script) => script,
         None => &mut alone,
     };
-    let attached = !args.pid.is_empty();
+    let attached = !args.pid.is_empty() || args.system.is_wanted();
+    if args.system.is_wanted() && args.script {
+        return Err(Failure::usage(
+            "--script samples one process, not a machine",
+        ));
+    }
     if attached && args.script && args.pid.len() > 1 {
         return Err(Failure::usage(
             "--script samples one process: give a single PID",
@@ -82,7 +92,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             timeout: args.run.timeout,
             command: None,
         };
-        genba_profile::attach_with(attach, &options, &args.file, &cancel, companion)?
+        watch(&args, attach, &options, &cancel, companion)?
     } else {
         let mut prepared = args.run.prepare(Stream::Inherit)?;
         prepared.spec.stderr = Stream::Inherit;
@@ -96,7 +106,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
                 timeout: args.run.timeout,
                 command: Some((&mut launcher, spec)),
             };
-            genba_profile::attach_with(attach, &options, file, &cancel, companion)?
+            watch(&args, attach, &options, &cancel, companion)?
         } else {
             genba_profile::record_with(&mut launcher, spec, &options, file, &cancel, companion)?
         }
@@ -119,6 +129,21 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         return Ok(Exit::TargetFailed);
     }
     Ok(Exit::Done)
+}
+
+/// Records what runs already.
+fn watch(
+    args: &Args,
+    attach: Attach<'_>,
+    options: &RecordOptions,
+    cancel: &Cancel,
+    companion: &mut dyn Companion,
+) -> Result<RecordOutcome, Failure> {
+    let file = &args.file;
+    Ok(match args.system.is_wanted() {
+        true => genba_profile::record_cpus(args.system.cpus(), attach, options, file, cancel)?,
+        false => genba_profile::attach_with(attach, options, file, cancel, companion)?,
+    })
 }
 
 /// Prints the number of samples, why this event was chosen, and what was lost.

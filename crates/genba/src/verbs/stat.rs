@@ -10,9 +10,9 @@ use genba_profile::perf_stat::{Intervals, Watched, WatchedCpus};
 use genba_profile::{Attach, ProfileError, perf_stat};
 use genba_report::terminal;
 use genba_run::{Cancel, Launcher};
-use genba_units::{parse_cpu_list, parse_interval};
+use genba_units::parse_interval;
 
-use crate::attach_args::AttachArgs;
+use crate::attach_args::{AttachArgs, SystemArgs};
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
@@ -56,13 +56,8 @@ pub struct Args {
     #[arg(short = 'I', long = "interval-print", value_name = "MS", value_parser = parse_interval)]
     interval: Option<Duration>,
 
-    /// Count all that runs on all CPUs, until Ctrl-C, --timeout or the end of the command.
-    #[arg(short, long, conflicts_with = "pid")]
-    all_cpus: bool,
-
-    /// Count all that runs on these CPUs (`0,2-3`).
-    #[arg(short = 'C', long, value_name = "LIST", conflicts_with = "pid", value_parser = cpu_list)]
-    cpu: Option<CpuList>,
+    #[command(flatten)]
+    system: SystemArgs,
 
     /// Show the counters of each thread of the processes of -p as well.
     #[arg(long, requires = "pid")]
@@ -92,7 +87,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         })?,
         None => perf_stat::detailed(),
     };
-    if args.runs > 1 && (args.interval.is_some() || args.is_system_wide()) {
+    if args.runs > 1 && (args.interval.is_some() || args.system.is_wanted()) {
         return Err(Failure::usage("-I, -a and -C are for one run: omit -r"));
     }
     let cancel = interrupt::token()?;
@@ -130,7 +125,7 @@ fn of_whatever(
     let has_command = !args.run.command.is_empty();
     let mut launcher;
     let prepared;
-    let watches = args.is_system_wide() || !args.attach.pid.is_empty();
+    let watches = args.system.is_wanted() || !args.attach.pid.is_empty();
     let command = if has_command || !watches {
         prepared = args.run.prepare_shown(&args.json)?;
         launcher = Launcher::new()?;
@@ -138,9 +133,9 @@ fn of_whatever(
     } else {
         None
     };
-    if args.is_system_wide() {
+    if args.system.is_wanted() {
         let what = WatchedCpus {
-            cpus: args.cpu.as_ref().map(|list| list.0.as_slice()),
+            cpus: args.system.cpus(),
             timeout: args.run.timeout,
             command: command.map(|(launcher, prepared)| (launcher, &prepared.spec)),
             intervals,
@@ -184,21 +179,6 @@ fn of_whatever(
     )?)
 }
 
-/// Numbers of CPUs.
-#[derive(Clone, Debug)]
-struct CpuList(Vec<i32>);
-
-fn cpu_list(text: &str) -> Result<CpuList, String> {
-    let cpus = parse_cpu_list(text)?;
-    Ok(CpuList(cpus.into_iter().map(|cpu| cpu as i32).collect()))
-}
-
-impl Args {
-    fn is_system_wide(&self) -> bool {
-        self.all_cpus || self.cpu.is_some()
-    }
-}
-
 /// Prints the counters.
 fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResult {
     let exit = stat.exit;
@@ -211,7 +191,7 @@ fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResul
     }
     Ok(match exit {
         // Ctrl-C is the usual end of watching a process.
-        _ if cancel.is_triggered() && args.attach.pid.is_empty() && !args.is_system_wide() => {
+        _ if cancel.is_triggered() && args.attach.pid.is_empty() && !args.system.is_wanted() => {
             Exit::Interrupted
         }
         ExitKind::Code(0) if nothing_counted => {

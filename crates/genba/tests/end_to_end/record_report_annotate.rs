@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{json, program, record, scratch, stdout_of, tool_exists};
+use crate::support::{json, program, record, run_genba, scratch, stdout_of, tool_exists};
 
 const DEBUG: [&str; 2] = ["-g", "-O2"];
 
@@ -134,6 +134,24 @@ fn child_processes_are_sampled() {
             .unwrap_or(0.0)
             > 0.02
     );
+}
+
+#[test]
+fn all_that_runs_on_cpus_is_recorded() {
+    let test = "all_that_runs_on_cpus_is_recorded";
+    let Some(directory) = recorded(test, &DEBUG, &["-a"], &["divloop.c", "1000000"]) else {
+        return;
+    };
+    let profile = json(
+        directory.path(),
+        "profile",
+        &["report", "-i", "recording", "--json"],
+    );
+    let digits = functions(&profile).get("digits").copied().unwrap_or(0.0);
+    assert!(digits > 0.0, "{profile}");
+    let (code, _, said) = run_genba(directory.path(), &["record", "-C", "99999", "--", "true"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("no CPU 99999"), "{said}");
 }
 
 #[test]
