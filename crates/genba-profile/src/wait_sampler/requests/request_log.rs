@@ -9,8 +9,10 @@ use crate::wait_sampler::StateIndex;
 const MAX_THREADS: usize = 4_000;
 /// Most descriptors.
 const MAX_CONNECTIONS: usize = 50_000;
-/// Pieces of a thread's time that are kept: a request may go back so far.
-const MAX_PIECES: usize = 1024;
+/// Pieces of the time of all threads that are kept: a request may go back so far. 110 MB.
+const MAX_PIECES: usize = 2_000_000;
+/// Least and most of one thread.
+const PIECES_OF_THREAD: (usize, usize) = (500, 16_000);
 
 /// What a record says of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,8 +100,8 @@ impl Thread {
         }
     }
 
-    /// Ends the piece that is under way.
-    fn end_piece(&mut self, time: u64) {
+    /// Ends the piece that is under way, and forgets those before the last `most`.
+    fn end_piece(&mut self, time: u64, most: usize) {
         let ns = time.saturating_sub(self.since);
         let state = self.state.take();
         if ns == 0 {
@@ -117,7 +119,7 @@ impl Thread {
             state,
             connection,
         });
-        if self.pieces.len() > MAX_PIECES {
+        while self.pieces.len() > most {
             self.pieces.pop_front();
         }
     }
@@ -245,6 +247,8 @@ impl RequestLog {
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
             return;
         }
+        let most = MAX_PIECES / (self.threads.len() + 1);
+        let most = most.clamp(PIECES_OF_THREAD.0, PIECES_OF_THREAD.1);
         let thread = self.threads.entry(tid).or_insert_with(|| Thread::new(time));
         if let CallEvent::Seen { call, state } = event {
             if thread.kind == PartKind::Blocked && thread.call.is_some_and(|one| one.0 == call) {
@@ -252,7 +256,7 @@ impl RequestLog {
             }
             return;
         }
-        thread.end_piece(time);
+        thread.end_piece(time, most);
         match event {
             CallEvent::In => {
                 thread.kind = PartKind::Running;

@@ -175,10 +175,10 @@ fn what_is_no_accepted_connection_has_no_requests() {
 fn a_request_that_is_older_than_the_records_says_so() {
     let mut stream = Stream::default();
     stream.call([1, 2], 5, (READ, 10), 64);
-    for at in 0..5_000 {
+    for at in 0..20_000 {
         stream.call([10 + at * 10, 15 + at * 10], 5, (libc::SYS_getpid, 0), 1);
     }
-    stream.call([60_000, 60_001], 5, (WRITE, 10), 9);
+    stream.call([300_000, 300_001], 5, (WRITE, 10), 9);
     let one = &requests(&stream.0).slowest[0];
     assert!(part(one, PartKind::Unknown, -1) > 10_000, "{one:?}");
     assert_eq!(one.parts.iter().map(|part| part.ns).sum::<u64>(), one.ns);
