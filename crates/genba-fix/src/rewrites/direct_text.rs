@@ -22,7 +22,7 @@ const HELPERS: &str = "\
 #include <string.h>
 
 /* Digits of a number, at least `least`, in front of which `pad` fills up to `width`. */
-static inline __attribute__((unused)) char *put_number(char *to, unsigned long long number, int negative, int width, char pad)
+static inline __attribute__((unused)) char *direct_number(char *to, unsigned long long number, int negative, int width, char pad)
 {
     static const char pairs[201] =
         \"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051\"
@@ -51,7 +51,7 @@ static inline __attribute__((unused)) char *put_number(char *to, unsigned long l
     return to + length;
 }
 
-static inline __attribute__((unused)) char *put_hexadecimal(char *to, unsigned long long number, int width, char pad, const char *letters)
+static inline __attribute__((unused)) char *direct_hexadecimal(char *to, unsigned long long number, int width, char pad, const char *letters)
 {
     int length = 1;
     for (unsigned long long rest = number >> 4; rest; rest >>= 4)
@@ -64,30 +64,30 @@ static inline __attribute__((unused)) char *put_hexadecimal(char *to, unsigned l
 }
 
 /* A number with so many places, rounded as printf does: half to even of the exact value. NULL: it is too large. */
-static inline __attribute__((unused)) char *put_places(char *to, double value, int places)
+static inline __attribute__((unused)) char *direct_places(char *to, double value, int places)
 {
-    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-    const double size = __builtin_fabs(value), power = powers[places];
+    static const unsigned powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+    const double size = __builtin_fabs(value);
     if (!(size < 1e9))
         return NULL;
-    /* size = whole + part exactly; part * power = high + low exactly. */
-    unsigned long long whole = (unsigned long long)size;
-    const double part = size - (double)whole, high = part * power, low = __builtin_fma(part, power, -high);
-    unsigned long long scaled = (unsigned long long)high;
-    double rest = high - (double)scaled;
-    const double above = (rest - 0.5) + low;
-    if (rest + low < 0)
-        scaled--, rest += 1;
-    else if (above > 0 || (above == 0 && scaled & 1))
-        scaled++;
-    if (rest + low > 1.5)
-        return NULL;
-    if (scaled >= (unsigned long long)power)
-        scaled -= (unsigned long long)power, whole++;
-    to = put_number(to, whole, __builtin_signbit(value), 0, ' ');
+    unsigned long long whole = (unsigned long long)size, scaled = 0, bits;
+    const double part = size - (double)whole;
+    memcpy(&bits, &part, sizeof bits);
+    /* part = mantissa / 2^down exactly, and below 2^-60 it adds nothing. */
+    const int down = 1075 - (int)(bits >> 52);
+    if (down < 113) {
+        const unsigned __int128 product = (unsigned __int128)((bits & 0xfffffffffffffull) | 1ull << 52) * powers[places];
+        const unsigned __int128 one = (unsigned __int128)1 << down, rest = product & (one - 1);
+        scaled = (unsigned long long)(product >> down);
+        if (rest > one / 2 || (rest == one / 2 && (places ? scaled : whole) & 1))
+            scaled++;
+        if (scaled >= powers[places])
+            scaled -= powers[places], whole++;
+    }
+    to = direct_number(to, whole, __builtin_signbit(value), 0, ' ');
     if (places) {
         *to++ = '.';
-        to = put_number(to, scaled, 0, places, '0');
+        to = direct_number(to, scaled, 0, places, '0');
     }
     return to;
 }
@@ -121,8 +121,8 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let mut reason =
         "no call of snprintf, sprintf, printf or fprintf with a literal format stands at its lines"
             .to_owned();
-    if file.source().contains("put_number(") {
-        return Err("its file has a function put_number already".to_owned());
+    if file.source().contains("direct_number(") {
+        return Err("its file has a function direct_number already".to_owned());
     }
     if subject
         .sources
@@ -359,7 +359,7 @@ fn generated(
                     false => (value.clone(), "0".to_owned()),
                 };
                 code.push_str(&format!(
-                    "    at = put_number(at, {size}, {negative}, {width}, '{pad}');\n"
+                    "    at = direct_number(at, {size}, {negative}, {width}, '{pad}');\n"
                 ));
             }
             Directive::Hexadecimal {
@@ -375,7 +375,7 @@ fn generated(
                     "0123456789abcdef"
                 };
                 code.push_str(&format!(
-                    "    at = put_hexadecimal(at, {value}, {width}, '{pad}', \"{letters}\");\n"
+                    "    at = direct_hexadecimal(at, {value}, {width}, '{pad}', \"{letters}\");\n"
                 ));
             }
             Directive::Letter => {
@@ -392,7 +392,7 @@ fn generated(
             Directive::Places(places) => {
                 parameters.push(format!("double {value}"));
                 code.push_str(&format!(
-                    "    if (!(at = put_places(at, {value}, {places})))\n        goto general;\n"
+                    "    if (!(at = direct_places(at, {value}, {places})))\n        goto general;\n"
                 ));
             }
         }

@@ -3,11 +3,8 @@
 use super::{Rewrite, Subject};
 use crate::edit::Edit;
 
-/// Bytes up to which blocks come from the heap that is kept. The largest threshold that glibc takes
-/// (`HEAP_MAX_SIZE` / 2, mallopt(3)).
-const LARGEST_KEPT: &str = "32 << 20";
 /// Unused bytes at the heap's end that are kept.
-const KEPT_AT_END: &str = "512 << 20";
+const KEPT_AT_END: &str = "1 << 30";
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let all = &subject.sources.files;
@@ -19,7 +16,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     // Behind the last function: no declaration before it can change what is included here.
     let text = format!(
         "\n#ifdef __GLIBC__\n#include <malloc.h>\n/* Freed memory stays with the process: pages are cleared once. */\n\
-         static void __attribute__((constructor)) {name}(void)\n{{\n    mallopt(M_MMAP_THRESHOLD, {LARGEST_KEPT});\n    \
+         static void __attribute__((constructor)) {name}(void)\n{{\n    mallopt(M_MMAP_MAX, 0);\n    \
          mallopt(M_TRIM_THRESHOLD, {KEPT_AT_END});\n    mallopt(M_TOP_PAD, 16 << 20);\n}}\n#endif\n"
     );
     if file.path.ends_with(".h") {
@@ -27,7 +24,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     }
     let end = file.source().len();
     Ok(vec![Rewrite {
-        assumes: vec!["the process may keep memory that it has freed (up to 512 MB)".to_owned()],
+        assumes: vec!["the process may keep memory that it has freed (up to 1 GB)".to_owned()],
         ..subject.rewrite(
             "have malloc keep freed memory",
             vec![Edit::insert(end, text)],

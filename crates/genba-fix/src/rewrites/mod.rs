@@ -8,6 +8,7 @@ mod cold_copy;
 mod common_case;
 mod dead_stores;
 mod direct_numbers;
+mod direct_stream;
 mod direct_text;
 mod free_list;
 mod grouped_fields;
@@ -15,6 +16,8 @@ mod hoisted_call;
 mod hoisted_test;
 mod inline_in_header;
 mod kept_memory;
+mod kept_pattern;
+mod kept_times;
 mod known_target;
 mod local_pointers;
 mod loop_interchange;
@@ -175,7 +178,13 @@ fn kinds(cause: &str) -> &'static [Kind] {
         Cause::ShortTripVectorLoop => &[short_runs::rewrites],
         Cause::GeneralCaseFirst => &[common_case::rewrites, tested_first::rewrites],
         Cause::InvariantCheck => &[hoisted_test::rewrites],
-        Cause::CostlyConversion => &[direct_numbers::rewrites, direct_text::rewrites],
+        Cause::CostlyConversion => &[
+            direct_numbers::rewrites,
+            direct_text::rewrites,
+            kept_times::rewrites,
+            kept_pattern::rewrites,
+            direct_stream::rewrites,
+        ],
         Cause::RepeatedCopy => &[moved_copies::rewrites],
         _ => &[],
     }
