@@ -45,8 +45,9 @@ def interval(ratios):
     return statistics.median(ordered), ordered[rank], ordered[n - 1 - rank]
 
 
-def measure(program, pairs):
-    """Speed-up (value, low, high) and the slow version's median seconds."""
+def measure(program, pairs, binaries=None):
+    """Speed-up (value, low, high) and the slow version's median seconds; `binaries` by version, if elsewhere."""
+    binary = lambda version: binaries[version] if binaries else program.binary(version)
     other = "variant" if program.negative else "fast"
     metric = program.label.get("metric", "user")
     ratios, slow_times, outputs = [], [], set()
@@ -55,7 +56,7 @@ def measure(program, pairs):
         random.shuffle(order)
         times = {}
         for version in order:
-            output, used = run(program.binary(version), program.args)
+            output, used = run(binary(version), program.args)
             outputs.add(output)
             times[version] = used[metric]
         ratios.append(times["slow"] / max(times[other], 1e-6))

@@ -10,6 +10,7 @@ use genba_model::{Diagnosis, Estimate};
 use crate::candidate::Candidate;
 use crate::finding_site::{program_site, site};
 use crate::gain::amdahl;
+use crate::gain::calibration::calibrated;
 use crate::gain::overlap::{explains, overlaps};
 use crate::gain::same_line::merged;
 use crate::gain::worth_reporting::is_worth_reporting;
@@ -64,8 +65,14 @@ pub fn findings(
             continue;
         }
         taken.push(one.clone());
-        list.push(diagnosis(input, one, share, gain));
+        list.push(diagnosis(input, one, share, Some(gain)));
     }
+    // Which of two findings of the same instructions stands was decided by the model.
+    list.sort_by(|a, b| {
+        b.predicted_speedup
+            .value
+            .total_cmp(&a.predicted_speedup.value)
+    });
     for one in advice {
         // That nothing is to be gained is only said where nothing was found to gain.
         let about_code = one.function.is_some() && !one.affected().is_empty();
@@ -74,12 +81,22 @@ pub fn findings(
             continue;
         }
         let share = share_interval(one.share_of_time(input), limits.samples);
-        list.push(diagnosis(input, one, share, Estimate::exact(1.0)));
+        list.push(diagnosis(input, one, share, None));
     }
     list
 }
 
-fn diagnosis(input: &AnalysisInput, one: Candidate, share: Estimate, gain: Estimate) -> Diagnosis {
+/// A finding; of advice, which gains nothing, there is no modelled speedup.
+fn diagnosis(
+    input: &AnalysisInput,
+    one: Candidate,
+    share: Estimate,
+    modelled: Option<Estimate>,
+) -> Diagnosis {
+    let cpu_seconds = input.program.cpu_seconds;
+    let gain = modelled.map_or(Estimate::exact(1.0), |gain| {
+        calibrated(one.cause, gain, cpu_seconds)
+    });
     let function = one.function.and_then(|index| input.functions.get(index));
     let site = match (one.at, function) {
         (Some(site), _) => site,
@@ -95,6 +112,7 @@ fn diagnosis(input: &AnalysisInput, one: Candidate, share: Estimate, gain: Estim
         cost_seconds: seconds.map(|(cycles, hz)| cycles.scaled(1.0 / hz)),
         cost_cycles: one.cycles,
         predicted_speedup: gain,
+        modelled_speedup: modelled,
         facts: one.facts,
         fix: one.fix,
         confirmation: one.confirmation,
@@ -138,6 +156,7 @@ mod tests {
         let found = findings(&input, vec![one.clone(), one], LIMITS);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].cause, Cause::MallocChurn);
-        assert!((found[0].predicted_speedup.value - 1.0 / 0.6).abs() < 1e-9);
+        let modelled = found[0].modelled_speedup.expect("a gain by the model");
+        assert!((modelled.value - 1.0 / 0.6).abs() < 1e-9);
     }
 }

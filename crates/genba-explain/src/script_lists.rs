@@ -18,6 +18,7 @@ use crate::constants::time_shares::{MIN_SHARE_OF_SCRIPT_SEARCHES, MOST_OF_IT};
 use crate::finding_site::of_script_line;
 use crate::findings::{Limits, share_interval};
 use crate::gain::amdahl;
+use crate::gain::calibration::calibrated;
 
 /// A line of a script with a membership test, as its reader finds it.
 pub type LineText<'a> = dyn FnMut(&str, u32) -> Option<String> + 'a;
@@ -78,7 +79,8 @@ fn found(
         executions: Some(searches.times),
         cost_seconds: None,
         cost_cycles: cycles.map(Estimate::exact),
-        predicted_speedup: gain,
+        predicted_speedup: calibrated(Cause::Quadratic, gain, script.cpu_seconds),
+        modelled_speedup: Some(gain),
         facts: facts.into_iter().flatten().map(Into::into).collect(),
         fix: Fix::SetOfScript,
         confirmation: Confirmation::InputSweep,

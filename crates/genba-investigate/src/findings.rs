@@ -123,6 +123,7 @@ mod tests {
             cost_seconds: None,
             cost_cycles: None,
             predicted_speedup: Estimate::exact(1.1),
+            modelled_speedup: None,
             evidence: Vec::new(),
             fix: String::new(),
             change: None,

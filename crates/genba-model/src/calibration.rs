@@ -100,6 +100,36 @@ pub struct Calibration {
     pub trials: Vec<Trial>,
     /// How many predictions hold: the predicted and the measured interval overlap.
     pub held: u32,
+    /// Part of the predicted intervals that hold the measured speedup itself, 0 to 1; absent without checked findings.
+    #[serde(default)]
+    pub coverage: Option<f64>,
+    /// Median of the upper ÷ the lower end of the predicted intervals; absent without checked findings.
+    #[serde(default)]
+    pub width: Option<f64>,
+}
+
+impl Calibration {
+    /// The document of checked findings.
+    #[must_use]
+    pub fn of(trials: Vec<Trial>) -> Self {
+        let held = trials.iter().filter(|trial| trial.holds()).count() as u32;
+        let covers = |trial: &&Trial| {
+            let (predicted, measured) = (trial.predicted, trial.measured.value);
+            predicted.low <= measured && measured <= predicted.high
+        };
+        let covered = trials.iter().filter(covers).count();
+        let mut widths: Vec<f64> = trials
+            .iter()
+            .map(|trial| trial.predicted.high / trial.predicted.low)
+            .collect();
+        widths.sort_by(f64::total_cmp);
+        Self {
+            held,
+            coverage: (!trials.is_empty()).then(|| covered as f64 / trials.len() as f64),
+            width: widths.get(widths.len() / 2).copied(),
+            trials,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +158,15 @@ mod tests {
             comparison: None,
             in_flight: false,
         }
+    }
+
+    #[test]
+    fn coverage_is_of_measured_values_and_width_the_median() {
+        let all = Calibration::of(vec![trial(1.25), trial(1.19), trial(1.5)]);
+        assert_eq!(all.held, 2);
+        assert!((all.coverage.unwrap_or_default() - 1.0 / 3.0).abs() < 1e-12);
+        assert!((all.width.unwrap_or_default() - 1.4 / 1.2).abs() < 1e-12);
+        assert_eq!(Calibration::of(Vec::new()), Calibration::default());
     }
 
     #[test]

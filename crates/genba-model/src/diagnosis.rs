@@ -21,6 +21,8 @@ pub struct Diagnosis {
     pub cost_cycles: Option<Estimate>,
     /// Old ÷ new time of the whole program with the fix.
     pub predicted_speedup: Estimate,
+    /// The same as model and shares of time give it, before it is calibrated on outcomes.
+    pub modelled_speedup: Option<Estimate>,
     /// What was observed.
     pub facts: Vec<Fact>,
     /// What to change.

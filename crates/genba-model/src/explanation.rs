@@ -64,8 +64,13 @@ pub struct Finding {
     pub cost_seconds: Option<Estimate>,
     /// The same in core cycles.
     pub cost_cycles: Option<Estimate>,
-    /// Predicted speedup of the whole program by a fix (old ÷ new time), with its interval.
+    /// Estimated speedup of the whole program by a fix (old ÷ new time), with the interval that outcomes of such
+    /// estimates make of it.
     pub predicted_speedup: Estimate,
+    /// The same as model and shares of time give it, before it is calibrated on outcomes; absent in cases of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modelled_speedup: Option<Estimate>,
     /// Evidence for the cause.
     pub evidence: Vec<Evidence>,
     /// The fix, in one or two sentences.

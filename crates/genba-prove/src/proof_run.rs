@@ -151,6 +151,15 @@ impl Compared {
         self.pairs.compared.len()
     }
 
+    /// Why there are few pairs of copies of the process: of most moments each counts as two seconds without work.
+    fn interrupted(&self) -> Option<&'static str> {
+        let without = self.pairs.other_seconds / 2.0;
+        (self.pairs.of_replicas && without > self.count() as f64).then_some(
+            "in most moments the instructions are executed fewer than 64 times before the program's next system call, \
+             where a copy of the process must end: no bound is measured of work that is split like that",
+        )
+    }
+
     /// Half the width of the interval, of its value.
     fn half_width(&self) -> f64 {
         let ratio = self.judge.ratio();
@@ -270,7 +279,9 @@ pub fn prove(
     if cancel.is_triggered() {
         return Ok(Outcome::NoClaim("interrupted".to_owned()));
     }
-    if let Some(reason) = lost.reason().filter(|_| changed.count() < MIN_PAIRS) {
+    if changed.count() < MIN_PAIRS
+        && let Some(reason) = lost.reason().or_else(|| changed.interrupted())
+    {
         return Ok(Outcome::NoClaim(reason.to_owned()));
     }
     let first = native.first().map(result);
@@ -309,8 +320,8 @@ impl LostReplicas {
             }
             Some(NoReplicas::NoFork) => "the kernel created no copies of the process (fork)",
             None if self.failed > 0 => {
-                "copies of the process did not do the same, or ended before the measurement: they may read clocks or \
-                 make system calls all the time"
+                "copies of the process did not do the same, or ended before the measurement: they may read clocks, random \
+                 numbers or memory that another process writes"
             }
             None => return None,
         })

@@ -32,14 +32,19 @@ pub struct Pair {
 pub struct Pairs {
     /// Those that are compared, in the order of their ends.
     pub compared: Vec<Pair>,
-    /// CPU time of pairs without rounds enough, seconds.
+    /// CPU time of pairs without rounds enough, seconds; two for each moment of replicas.
     pub other_seconds: f64,
+    /// Whether they are of copies of the process.
+    pub of_replicas: bool,
 }
 
 /// Returns the pairs of a run in replicas: moments of the program's time, each of which counts the same.
 #[must_use]
 pub fn pairs_of_replicas(windows: &[DuetWindow]) -> Pairs {
-    let mut found = Pairs::default();
+    let mut found = Pairs {
+        of_replicas: true,
+        ..Pairs::default()
+    };
     let (whole, rest) = windows.as_chunks::<2>();
     debug_assert!(rest.is_empty());
     for one in whole {
@@ -102,6 +107,7 @@ impl Pairs {
     pub fn extend(&mut self, other: Self) {
         self.compared.extend(other.compared);
         self.other_seconds += other.other_seconds;
+        self.of_replicas |= other.of_replicas;
     }
 
     /// Returns the largest part of the time of edited windows which reading a log may have taken, if each of their

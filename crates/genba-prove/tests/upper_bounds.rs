@@ -263,3 +263,48 @@ fn calls_that_are_left_out_have_their_results() {
         );
     }
 }
+
+/// The same with a system call after every 2,000 calls.
+const INTERRUPTED: &str = r#"
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noinline)) double slow(double x) {
+    for (int i = 0; i < 40; i++) x = x * 0.5 + 1 / (x + 2);
+    return x;
+}
+__attribute__((noipa)) double work(long n) {
+    double sum = 0;
+    for (long i = 0; i < n; i++) sum += slow(i & 7);
+    return sum;
+}
+int main(void) {
+    double sum = 0;
+    for (int i = 0; i < 800; i++) {
+        sum += work(2000);
+        syscall(SYS_getppid);
+    }
+    printf("%.6f\n", sum);
+    return 0;
+}
+"#;
+
+#[test]
+fn windows_that_a_system_call_ends_are_compared_up_to_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let test = "windows_that_a_system_call_ends_are_compared_up_to_it";
+    let Some(program) = compiled(directory.path(), test, INTERRUPTED) else {
+        return;
+    };
+    let calls = |one: &iced_x86::Instruction| one.flow_control() == iced_x86::FlowControl::Call;
+    let plan = bound("loop-invariant-call", &program, "work", calls, 0.0);
+    let Some(run) = duet(&program, directory.path(), &plan, true) else {
+        return;
+    };
+    let compared = run.windows.iter().filter(|one| one.rounds > 0).count() as u32 / 2;
+    assert!(
+        compared > 4 * run.failed_replicas,
+        "{compared} pairs, {} failed",
+        run.failed_replicas
+    );
+}

@@ -168,7 +168,10 @@ pub unsafe fn pair(engine: &mut Engine, state: State, frame: usize, rip: u64) ->
                     cpu_nanoseconds,
                     ..
                 } => {
-                    entries = to.saturating_sub(begin).min(LOG_BYTES as u64) / entry;
+                    // One less: copies end where they want the entry behind the last, which the program may not come to
+                    // before the system call that ended this one.
+                    let noted = to.saturating_sub(begin).min(LOG_BYTES as u64) / entry;
+                    entries = noted.saturating_sub(1);
                     if entries < MIN_ENTRIES {
                         duet::note_pair(
                             engine,

@@ -12,16 +12,6 @@ pub(crate) const MIN_CERTAIN_GAIN: f64 = 0.01;
 /// Minimum likely gain of uncertain findings. Chosen; no measurement.
 pub(crate) const MIN_GAIN_IF_UNCERTAIN: f64 = 0.05;
 
-/// Relative uncertainty of the time that a fix does not change, by the code around the change
-/// running faster or slower. Chosen to cover the gains measured with `make corpus`.
-pub(crate) const UNCHANGED_TIME_UNCERTAINTY: f64 = 0.1;
-
-/// Speedup from which the rest of the time is mostly starting and ending. Chosen; no measurement.
-pub(crate) const NEARLY_ALL_GONE_SPEEDUP: f64 = 10.0;
-
-/// Additional relative uncertainty of larger speedups. Chosen; no measurement.
-pub(crate) const NEARLY_ALL_GONE_UNCERTAINTY: f64 = 0.5;
-
 /// Largest speedup that is predicted: the residual time is never known to less than 1 % of the
 /// time before. Chosen; no measurement.
 pub(crate) const MAX_SPEEDUP_VALUE: f64 = 100.0;
@@ -426,7 +416,3 @@ pub(crate) const CYCLES_OF_COUNTED_ZEROS: [f64; 3] = [4.0, 2.0, 8.0];
 /// Part of the other time that is saved where long moves evict nothing any more. Chosen; a chain that was
 /// searched between moves of 600 kB ran 1.4 times as fast without them (cmark 6c9b4d75cb9e).
 pub(crate) const REST_SAVED_WITHOUT_EVICTION: SavedFractions = (0.1, 0.0, 0.4);
-
-/// Share of the samples that interrupts, starting and ending take in a program that does one thing:
-/// 1.2 to 1.9 % of cmark cd26ccb082af, which its mend leaves 0.3 % of.
-pub(crate) const SHARE_OF_INTERRUPTS: f64 = 0.02;

@@ -3,6 +3,7 @@
 //! Each says where its value comes from. "Chosen" means: neither a publication nor a measurement is
 //! behind it; `make corpus` shows what the values together are worth.
 
+pub(crate) mod calibration;
 pub(crate) mod counts;
 pub(crate) mod gains;
 pub(crate) mod model_fit;

@@ -3,20 +3,36 @@
 //! A rewrite refuses where it cannot check in the source what it needs. What it cannot check and
 //! assumes nevertheless (that two pointers do not overlap) it says.
 
+mod accumulators;
 mod cold_copy;
+mod common_case;
+mod dead_stores;
+mod direct_numbers;
+mod direct_stream;
+mod direct_text;
+mod free_list;
 mod grouped_fields;
 mod hoisted_call;
+mod hoisted_test;
 mod inline_in_header;
+mod kept_memory;
+mod kept_pattern;
+mod kept_times;
 mod known_target;
 mod local_pointers;
 mod loop_interchange;
+mod moved_copies;
 mod one_division;
+mod other_container;
 mod overflow_test;
 mod plain_counts;
 mod realloc_growth;
 mod selected_store;
 mod separate_lines;
+mod short_runs;
+mod table_steps;
 mod tested_divisor;
+mod tested_first;
 mod thread_local_model;
 mod unflushed_lines;
 mod usual_one;
@@ -81,6 +97,25 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// Where code of one's own may begin: before the function, or the outermost thing around it.
+    fn before_code(&self) -> usize {
+        let mut outer = self.function;
+        while let Some(parent) = outer
+            .parent()
+            .filter(|one| one.kind() != "translation_unit")
+        {
+            outer = parent;
+        }
+        self.file.line_start(outer.start_byte())
+    }
+
+    /// Where code for all functions of the file may begin: before the first of them.
+    fn before_first_function(&self) -> usize {
+        let first = (descendants(self.file.root()).into_iter())
+            .find(|node| node.kind() == "function_definition");
+        first.map_or(0, |node| self.file.line_start(node.start_byte()))
+    }
+
     /// Whether a node has one of the lines of the place.
     fn is_at_place(&self, node: Node<'_>) -> bool {
         let (first, last) = lines(node);
@@ -132,6 +167,25 @@ fn kinds(cause: &str) -> &'static [Kind] {
         Cause::FalseSharing => &[separate_lines::rewrites],
         Cause::LoopInvariantDivisor => &[tested_divisor::rewrites],
         Cause::IndirectCallOneTarget => &[known_target::rewrites],
+        Cause::DeadStore => &[dead_stores::rewrites],
+        Cause::DiscardedWork => &[tested_first::rewrites, dead_stores::rewrites],
+        Cause::FpLatencyChain => &[accumulators::rewrites],
+        Cause::IntegerLatencyChain => &[table_steps::rewrites],
+        Cause::FirstTouch => &[kept_memory::rewrites],
+        Cause::MallocChurn => &[free_list::rewrites],
+        Cause::Quadratic => &[other_container::consumed_from_front],
+        Cause::PointerChase => &[other_container::contiguous],
+        Cause::ShortTripVectorLoop => &[short_runs::rewrites],
+        Cause::GeneralCaseFirst => &[common_case::rewrites, tested_first::rewrites],
+        Cause::InvariantCheck => &[hoisted_test::rewrites],
+        Cause::CostlyConversion => &[
+            direct_numbers::rewrites,
+            direct_text::rewrites,
+            kept_times::rewrites,
+            kept_pattern::rewrites,
+            direct_stream::rewrites,
+        ],
+        Cause::RepeatedCopy => &[moved_copies::rewrites],
         _ => &[],
     }
 }

@@ -58,6 +58,12 @@ pub fn calibration(all: &Calibration, screen: Screen) -> String {
         all.held,
         format::plural(all.trials.len() as u64, "prediction")
     ));
+    if let Some((coverage, width)) = all.coverage.zip(all.width) {
+        out.push_str(&format!(
+            "coverage: {:.0} % of the intervals hold the measured speedup itself; width: upper ÷ lower end {width:.2} (median)\n",
+            coverage * 100.0
+        ));
+    }
     out
 }
 

@@ -17,8 +17,8 @@ pub fn proof(of: &Proof, screen: Screen) -> String {
         of.finding,
         screen.paint(STRONG, &cause)
     );
-    let predicted = format!("whole program {}", findings::speedup(&of.predicted_speedup));
-    fact(&mut out, "predicted", &predicted, screen);
+    let estimate = format!("whole program {}", findings::speedup(&of.predicted_speedup));
+    fact(&mut out, "estimate", &estimate, screen);
     match &of.proven {
         Some(proven) => {
             fact(

@@ -21,7 +21,7 @@ pub fn source_fix(all: &SourceFix, screen: Screen) -> String {
     line(&wording::verdict(all));
     if all.verdict != FixVerdict::NoRewrite {
         line(&format!(
-            "predicted: {}",
+            "estimated: {}",
             findings::speedup(&all.predicted_speedup)
         ));
     }

@@ -22,10 +22,7 @@ pub fn calibration() -> Calibration {
         comparison: None,
         in_flight: false,
     };
-    Calibration {
-        trials: vec![trial(1.37), trial(2.0)],
-        held: 1,
-    }
+    Calibration::of(vec![trial(1.37), trial(2.0)])
 }
 
 /// A complete case and one that cannot be read.

@@ -46,6 +46,7 @@ fn division() -> Finding {
         cost_seconds: None,
         cost_cycles: Some(Estimate::exact(18.2)),
         predicted_speedup: gain(1.34, 1.28, 1.41),
+        modelled_speedup: None,
         evidence: vec![
             evidence(
                 EvidenceSource::Counted,

@@ -23,6 +23,7 @@ fn finding(one: &Diagnosis) -> Finding {
         cost_seconds: one.cost_seconds,
         cost_cycles: one.cost_cycles,
         predicted_speedup: one.predicted_speedup,
+        modelled_speedup: one.modelled_speedup,
         evidence: evidence.collect(),
         fix: fixes::sentence(&one.fix),
         change: Some(one.fix.clone()),

@@ -60,7 +60,7 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// Returns the time saved: `up to 29 % of the time, likely 25 %`.
+/// Returns the time saved: `estimated at 25 % of the time, probably 22 % to 29 %`.
 pub(crate) fn saved(gain: &Estimate) -> String {
     let share = |speedup: f64| {
         let share = (1.0 - 1.0 / speedup.max(1.0)).clamp(0.0, 1.0);
@@ -72,9 +72,10 @@ pub(crate) fn saved(gain: &Estimate) -> String {
         }
     };
     format!(
-        "up to {} of the time, likely {}",
-        share(gain.high),
-        share(gain.value)
+        "estimated at {} of the time, probably {} to {}",
+        share(gain.value),
+        share(gain.low),
+        share(gain.high)
     )
 }
 

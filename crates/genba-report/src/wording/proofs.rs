@@ -61,11 +61,15 @@ pub(crate) fn label(proven: &Proven) -> &'static str {
     }
 }
 
-/// Returns what was measured: `proven in the running program: 1.37× (1.35–1.39) of the site, 1.31× …`.
+/// Returns what was measured: `proven in the running program, at least: 1.37× (1.35–1.39) of the site, 1.31× …`. It is
+/// a lower bound where the compiler can do more with the fix in the source.
 /// A change without a gain is named, since another form of the fix may have one.
 pub(crate) fn sentence(proven: &Proven) -> String {
     let gains = proven.program_speedup.low > 1.0;
     let mut text = match proven.kind {
+        ProofKind::Equivalent if gains && more_by_source(proven).is_some() => {
+            "in the running program, at least: ".to_owned()
+        }
         ProofKind::Equivalent if gains => "in the running program: ".to_owned(),
         ProofKind::Equivalent => "no gain in the running program by this change: ".to_owned(),
         ProofKind::UpperBound if log_is_costly(proven) => {
@@ -126,7 +130,7 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
         ));
     }
     if let Some(why) = more_by_source(proven) {
-        said.push(format!("more: {why}"));
+        said.push(format!("more: the fix in the source may gain more: {why}"));
     }
     if let Some(cost) = &proven.translated_cost {
         let weaker = match cost.value > MAX_TRANSLATED_COST {
@@ -200,9 +204,14 @@ mod tests {
     fn a_proof_is_one_sentence() {
         assert_eq!(
             sentence(&proven()),
-            "in the running program: 1.37× (1.35–1.39) of the site, 1.31× (1.29–1.33) of the program, \
+            "in the running program, at least: 1.37× (1.35–1.39) of the site, 1.31× (1.29–1.33) of the program, \
              214 pairs, output identical"
         );
+        let prefetched = Proven {
+            change: CodeChange::Prefetch,
+            ..proven()
+        };
+        assert!(sentence(&prefetched).starts_with("in the running program: 1.37×"));
         let bound = Proven {
             kind: ProofKind::UpperBound,
             site_speedup: None,

@@ -83,7 +83,7 @@ pub fn patch_header(all: &SourceFix, best: &TriedRewrite) -> String {
                 None => "unknown, the unchanged program's varies",
             }
         ),
-        format!("Predicted: {}", findings::speedup(&all.predicted_speedup)),
+        format!("Estimated: {}", findings::speedup(&all.predicted_speedup)),
         format!("Command: {}", all.command),
     ];
     if let Some(build) = &all.build {

@@ -117,16 +117,16 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 /// Prints the checked predictions of all cases.
 fn calibration(args: &Args, output: &Output) -> VerbResult {
     let store = Store::open_root();
-    let mut all = Calibration::default();
+    let mut trials = Vec::new();
     for case in store.list()? {
         // A case that cannot be read is listed as such by `case list`.
         let Ok(case) = store.find(&case.id) else {
             continue;
         };
-        let trials: Option<Vec<Trial>> = case.get_document(TRIALS)?;
-        all.trials.extend(trials.unwrap_or_default());
+        let checked: Option<Vec<Trial>> = case.get_document(TRIALS)?;
+        trials.extend(checked.unwrap_or_default());
     }
-    all.held = all.trials.iter().filter(|trial| trial.holds()).count() as u32;
+    let all = Calibration::of(trials);
     if args.json.wanted() {
         output.json(&args.json, "calibration", all)?;
     } else {

@@ -1,0 +1,64 @@
+//! Regular expressions that are compiled once.
+
+use super::{Rewrite, Subject};
+use crate::Dialect;
+use crate::edit::Edit;
+
+pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
+    let file = subject.file;
+    if file.dialect != Dialect::Cpp {
+        return Err("its file is not C++".to_owned());
+    }
+    let mut edits = Vec::new();
+    for node in subject.nodes_by_place() {
+        let kind = node
+            .child_by_field_name("type")
+            .filter(|_| node.kind() == "declaration");
+        let Some(kind) =
+            kind.filter(|one| matches!(file.text(*one), "std::regex" | "regex" | "std::wregex"))
+        else {
+            continue;
+        };
+        let head = &file.source()[node.start_byte()..kind.start_byte()];
+        let literal = node.child_by_field_name("declarator").is_some_and(|one| {
+            let text = file.squashed(one);
+            let inner = text
+                .split_once(['(', '{', '='])
+                .map(|parts| parts.1.to_owned())
+                .unwrap_or_default();
+            inner.starts_with('"') || inner.starts_with("R\"") || inner.starts_with("std::regex(\"")
+        });
+        let once = literal && !head.contains("static") && file.is_pure(node);
+        if once {
+            let constant = if head.contains("const") {
+                "static "
+            } else {
+                "static const "
+            };
+            edits.push(Edit::insert(node.start_byte(), constant));
+        }
+    }
+    match edits.is_empty() {
+        true => Err("no std::regex of a literal is made in its function".to_owned()),
+        false => Ok(vec![
+            subject.rewrite("compile the regular expression once", edits),
+        ]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_support::{refused, rewritten};
+
+    const CAUSE: &str = "costly-conversion";
+
+    #[test]
+    fn expression_of_a_literal_is_static() {
+        let text = "bool f(const std::string &s) {\n    std::regex date(\"[0-9]+-[0-9]+\");\n    return std::regex_match(s, date);\n}\n";
+        assert!(
+            rewritten(CAUSE, "a.cc", text, 3)
+                .contains("    static const std::regex date(\"[0-9]+-[0-9]+\");")
+        );
+        refused(CAUSE, "a.cc", &text.replace("\"[0-9]+-[0-9]+\"", "s"), 3);
+    }
+}
