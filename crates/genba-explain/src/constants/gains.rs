@@ -303,6 +303,11 @@ pub(crate) const MAX_QUADRATIC_RESIDUAL: f64 = 0.9;
 /// hoisted call. Chosen.
 pub(crate) const VECTOR_HOISTED_WEIGHT: f64 = 0.5;
 
+/// Time that goes with divisions ÷ measured time at them and at what waits for them: likely, and most. Chosen:
+/// instructions retire in order, so that what a loop waits for shows where it waits; skid and results that are
+/// used further on move a part of it elsewhere.
+pub(crate) const DIVISION_SAVED_OF_WAITING: [f64; 2] = [1.5, 3.0];
+
 /// Upper bound: factor on the modelled residual fraction, and divisor of the way to 1. What
 /// replaces a division (compares, shifts, moves) is not known. Chosen.
 pub(crate) const RECIPROCAL_RESIDUAL_HIGH: f64 = 2.0;
