@@ -184,6 +184,10 @@ pub(crate) const SYSTEM_CALLS_SAVED_LOW: f64 = 0.65;
 /// Chosen.
 pub(crate) const SYSTEM_CALL_REST: (f64, f64) = (0.75, 0.6);
 
+/// Part of what calls do for their bytes that stays at least, whatever the remedy (a mapped file, larger pages of
+/// a pipe). Chosen.
+pub(crate) const WORK_FOR_BYTES_LEFT: f64 = 0.5;
+
 /// Largest residual fraction of calls that a buffer serves. Chosen.
 pub(crate) const MAX_BUFFERED_RESIDUAL: f64 = 0.3;
 
