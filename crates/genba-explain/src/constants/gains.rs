@@ -80,6 +80,14 @@ pub(crate) const CYCLES_OF_LOOK_UP_BY_CALL: [f64; 3] = [100.0, 20.0, 500.0];
 /// Cycles per item of an index or ring buffer in place of a shift. Chosen.
 pub(crate) const CYCLES_WITHOUT_SHIFT: [f64; 3] = [15.0, 0.0, 60.0];
 
+/// What stays of walks to the item of a number. Chosen: a kept place spares nearly all, walks from the nearer end half
+/// where all numbers are as frequent.
+pub(crate) const WALK_TO_NUMBER_RESIDUAL: Estimate = Estimate {
+    value: 0.15,
+    low: 0.0,
+    high: 0.55,
+};
+
 /// Cycles per item of a kept length in place of a scan. Chosen.
 pub(crate) const CYCLES_WITHOUT_STRING_SCAN: [f64; 3] = [20.0, 0.0, 80.0];
 
