@@ -168,10 +168,12 @@ fn walks_that_read_mark_or_go_on_and_short_ones_are_not_quadratic() {
 fn walk_to_item(given: bool) -> FunctionInput {
     let all = SEARCHES * 2000;
     let each = 0.9 / 11.0;
-    let mut counts = vec![1, SEARCHES, SEARCHES];
-    counts.extend([all; 11]);
+    let mut counts = vec![1, SEARCHES, SEARCHES, SEARCHES];
+    counts.extend([all; 4]);
+    counts.push(all - SEARCHES);
+    counts.extend([all; 6]);
     counts.extend([SEARCHES, SEARCHES, 1]);
-    let mut heat = vec![0.0; 3];
+    let mut heat = vec![0.0; 4];
     heat.extend([each; 11]);
     heat.extend([0.0; 3]);
     function(
@@ -179,16 +181,20 @@ fn walk_to_item(given: bool) -> FunctionInput {
         |a| {
             let (mut again, mut head, mut out) =
                 (a.create_label(), a.create_label(), a.create_label());
+            let mut enter = a.create_label();
             a.nop()?;
             a.set_label(&mut again)?;
             a.mov(rax, rdi)?;
             a.xor(ecx, ecx)?;
+            // Compilers enter such loops behind their test.
+            a.jmp(enter)?;
             a.set_label(&mut head)?;
             a.movzx(edx, word_ptr(rax + 28))?;
             a.add(rdx, rcx)?;
             a.cmp(rsi, rdx)?;
             a.jb(out)?;
             a.mov(rcx, rdx)?;
+            a.set_label(&mut enter)?;
             a.mov(rdx, qword_ptr(rax))?;
             match given {
                 true => a.test(r8, r8)?,
@@ -205,7 +211,7 @@ fn walk_to_item(given: bool) -> FunctionInput {
         },
         &counts,
         &heat,
-        &[(6, SEARCHES), (13, all - SEARCHES), (15, SEARCHES - 1)],
+        &[(7, SEARCHES), (14, all), (16, SEARCHES - 1)],
     )
 }
 

@@ -146,16 +146,17 @@ fn sums_up(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
     readers.contains(&sum) && readers.iter().any(|&reader| ends_at_bound(found, reader))
 }
 
-/// Whether a value is the link that the iteration itself has loaded.
+/// Whether a value, whatever is added to it, is the link that the iteration itself has loaded.
 fn is_next(found: &HotLoop<'_>, value: Value) -> bool {
     let values = &found.input.values;
-    let mut heads = found
-        .members
-        .iter()
-        .flat_map(|&at| values.addresses(at))
-        .flatten();
-    heads
-        .any(|address| is_list_element(found, address) && values.met(address.base).contains(&value))
+    let addresses = found.members.iter().flat_map(|&at| values.addresses(at));
+    let mut elements = addresses
+        .flatten()
+        .filter(|one| is_list_element(found, one));
+    elements.any(|one| {
+        let mut links = values.met(one.base).iter();
+        links.any(|link| link.number == value.number)
+    })
 }
 
 /// Whether an instruction compares something with a value from outside of the loop, for a branch that leaves it.
