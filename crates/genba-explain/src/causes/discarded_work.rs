@@ -113,7 +113,7 @@ struct Test {
 /// each test.
 fn results(sites: &ObservedSites<'_>, number: usize) -> Vec<Candidate> {
     let function = &sites.input.functions[number];
-    if !function.own || !function.has_lines() || function.counts.len() != function.code.len() {
+    if !function.can_be_changed() || function.counts.len() != function.code.len() {
         return Vec::new();
     }
     let mut groups: Vec<(Test, Vec<(usize, &DeadStore)>)> = Vec::new();
@@ -163,15 +163,23 @@ fn of_test(
 ) -> Option<Candidate> {
     let function = &sites.input.functions[number];
     let discarded: Vec<usize> = stores.iter().map(|one| one.0).collect();
+    let feeding = feeding_only(function, uses, &discarded);
+    // What a call returns may be wanted elsewhere, too.
+    let only_stored = |value: &Value| {
+        let mut readers = uses.readers(*value).into_iter();
+        readers.all(|reader| feeding.contains(&reader))
+    };
     let mut calls: Vec<usize> = (discarded.iter())
         .filter_map(|&at| call_behind(function, at))
+        .filter(|(_, result)| result.iter().all(only_stored))
+        .map(|(call, _)| call)
         .collect();
     calls.sort_unstable();
     calls.dedup();
     let work = match test.made_by {
         Some(index) if !makes_only(function, index, &discarded) => return None,
         Some(index) => function.loop_instructions(index),
-        None => feeding_only(function, uses, &discarded),
+        None => feeding,
     };
     let of_calls: f64 = (function.call_sites.iter())
         .filter(|site| calls.contains(&site.at))
@@ -381,7 +389,7 @@ fn of_callees(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {
         .iter()
         .enumerate()
         .find_map(|(caller, one)| {
-            let known = one.own && one.has_lines() && one.counts.len() == one.code.len();
+            let known = one.can_be_changed() && one.counts.len() == one.code.len();
             let sites = one.call_sites.iter().filter(|_| known && caller != number);
             let mut targets = sites.flat_map(|site| site.targets.iter().map(move |to| (site, to)));
             targets
@@ -450,8 +458,9 @@ fn calls_of(function: &FunctionInput) -> u64 {
     function.calls.unwrap_or(0).max(1)
 }
 
-/// The call whose result a store keeps: directly, or loaded from the frame where the callee put it.
-fn call_behind(function: &FunctionInput, store: usize) -> Option<usize> {
+/// The call whose result a store keeps, and the value that it returned; `None` if the result was loaded from the
+/// frame, where the callee put it.
+fn call_behind(function: &FunctionInput, store: usize) -> Option<(usize, Option<Value>)> {
     let data = &function.data[store];
     let reads = function.values.reads(store).iter();
     let stored = reads
@@ -465,7 +474,7 @@ fn call_behind(function: &FunctionInput, store: usize) -> Option<usize> {
 /// Moves and conversions that are followed from a store to the call that made its value.
 const MAX_MOVES_FOLLOWED: u32 = 4;
 
-fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<usize> {
+fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<(usize, Option<Value>)> {
     let depth = depth.checked_sub(1)?;
     let Origin::Instruction(at) = function.values.origin(value) else {
         return None;
@@ -473,7 +482,7 @@ fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<usize> 
     let at = at as usize;
     let code = &function.code[at];
     if matches!(code.flow, Flow::Call(_) | Flow::IndirectCall) {
-        return Some(at);
+        return Some((at, Some(value)));
     }
     let of_frame = function.data[at]
         .memory
@@ -481,7 +490,7 @@ fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<usize> 
         .any(|one| one.reads && one.base == Some(genba_code::STACK_POINTER));
     if of_frame {
         let block = function.flow.block_of(at)?;
-        return (0..at).rev().find(|&before| {
+        let call = (0..at).rev().find(|&before| {
             let call = matches!(
                 function.code[before].flow,
                 Flow::Call(_) | Flow::IndirectCall
@@ -490,6 +499,7 @@ fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<usize> 
             call && there
                 .is_some_and(|there| there == block || function.flow.dominates(there, block))
         });
+        return Some((call?, None));
     }
     let data = &function.data[at];
     let mut reads = function.values.reads(at).iter();

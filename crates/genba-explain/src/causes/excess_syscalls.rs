@@ -7,8 +7,10 @@
 //!
 //! **Confirmation.** Count the calls and their sizes: `strace -c -f`, `strace -e trace=write`.
 //!
-//! **Gain.** The calls' time except for copying. User code runs faster, too, since a system call
-//! evicts a part of the caches and predictors.
+//! **Gain.** The calls' time except for copying, and except for what the kernel does for the bytes that a call
+//! transfers (finding or making pages, waking a reader): larger calls spare what an empty call takes, and as
+//! much again for the way to the file. User code runs faster, too, since a system call evicts a part of the caches
+//! and predictors.
 //!
 //! **Source.** L. Soares, M. Stumm, *FlexSC: flexible system call scheduling with exception-less
 //! system calls*, OSDI 2010, section 2 (direct and indirect costs).
@@ -23,8 +25,9 @@ use crate::constants::counts::{
 };
 use crate::constants::gains::{
     MAX_BUFFERED_RESIDUAL, SYSTEM_CALL_REST, SYSTEM_CALL_REST_SAVED, SYSTEM_CALLS_SAVED_LOW,
+    WORK_FOR_BYTES_LEFT,
 };
-use crate::constants::processor::BUFFERED_CALL_SECONDS;
+use crate::constants::processor::{BUFFERED_CALL_SECONDS, PAGE_BYTES, SYSTEM_CALL_WITH_PATH};
 use crate::constants::time_shares::{MIN_SHARE_OF_SYSTEM_CALL_COPYING, MIN_SHARE_OF_SYSTEM_CALLS};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
@@ -85,7 +88,12 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let mine = share * advisable;
     // What is left for each is a call into a buffer and its part of the copying.
     let buffered = (BUFFERED_CALL_SECONDS / each).min(MAX_BUFFERED_RESIDUAL);
-    let stays = (copying / share).max(buffered);
+    let bytes = bytes_each(input, service, top);
+    let for_bytes = bytes.zip(empty).map_or(0.0, |(bytes, empty)| {
+        let beside = (1.0 - SYSTEM_CALL_WITH_PATH * empty / each).max(0.0);
+        beside * (bytes as f64 / PAGE_BYTES).min(1.0)
+    });
+    let stays = (copying / share).max(buffered).max(for_bytes);
     let rest = (1.0 - mine).max(0.0);
     let fix = Fix::FewerSystemCalls {
         name: service.service.clone(),
@@ -95,7 +103,14 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     one.at = Some(top.site.clone());
     let gone = 1.0 - stays;
     one.saves(&[
-        SavedTime::of(mine, (gone, SYSTEM_CALLS_SAVED_LOW * gone, 1.0)),
+        SavedTime::of(
+            mine,
+            (
+                gone,
+                SYSTEM_CALLS_SAVED_LOW * gone,
+                1.0 - WORK_FOR_BYTES_LEFT * for_bytes,
+            ),
+        ),
         // Entering the kernel slows what comes after it: predictors and buffers are flushed.
         SavedTime::within(
             (
@@ -125,6 +140,12 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
             share: copying / share,
         });
     }
+    if let Some(bytes) = bytes.filter(|_| for_bytes > copying / share) {
+        one = one.fact(KernelFact::SystemCallBytes {
+            bytes,
+            stays: for_bytes,
+        });
+    }
     if let Some(empty) = empty {
         one = one.fact(KernelFact::HostCost {
             operation: HostOperation::EmptySystemCall,
@@ -133,6 +154,44 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     }
     Some(one)
 }
+
+/// Bytes that each of a line's calls transfers, where nearly all ask for the same number (observed) and get it:
+/// reads return fewer where there are no more.
+fn bytes_each(input: &AnalysisInput, service: &RuntimeUse, line: &UserLine<'_>) -> Option<u64> {
+    let name = service.service.as_str();
+    let reads = READS.contains(&name);
+    if !reads && !WRITES.contains(&name) || !line.users.iter().all(|one| one.through.is_empty()) {
+        return None;
+    }
+    let observed = input.observed.as_ref()?;
+    let sizes = observed.argument_values.iter().filter(|one| {
+        let module = observed.modules.get(one.at.module as usize);
+        one.argument == SIZE_ARGUMENT
+            && one.value.share.value >= MIN_SAME_SIZE
+            && (line.users.iter())
+                .any(|user| user.address == one.at.address && Some(&user.module) == module)
+    });
+    let asked = sizes.max_by_key(|one| one.calls)?.value.value;
+    if !reads {
+        return Some(asked);
+    }
+    let calls = (input.program.runtime.iter())
+        .filter(|one| READS.contains(&one.service.as_str()))
+        .map(|one| one.calls)
+        .sum::<u64>();
+    let got = input.program.read_bytes? / calls.max(1);
+    Some(asked.min(got))
+}
+
+/// System calls whose third argument is a number of bytes.
+const READS: [&str; 3] = ["read", "pread", "recv"];
+const WRITES: [&str; 3] = ["write", "pwrite", "send"];
+
+/// Which argument that is, from 0.
+const SIZE_ARGUMENT: u8 = 2;
+
+/// Share of the calls that ask for the same number of bytes. Chosen.
+const MIN_SAME_SIZE: f64 = 0.9;
 
 /// Whether the user's call asks the kernel (nearly) every time.
 fn each_time(user: &UserCall) -> bool {

@@ -48,7 +48,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .collect();
     let mut found = Vec::new();
     for (number, function) in input.functions.iter().enumerate() {
-        let known = function.own && function.counted && function.has_lines();
+        let known = function.can_be_changed() && function.counted;
         if !known || function.share.value < MIN_SHARE_OF_REPEATED_WORK {
             continue;
         }
@@ -217,7 +217,7 @@ fn in_caller(
     let register = argument(callee, object.base?)?;
     let calls = callee.calls.unwrap_or(0) as f64;
     let (number, at) = (input.functions.iter().enumerate()).find_map(|(number, caller)| {
-        let known = caller.own && caller.counted && caller.has_lines();
+        let known = caller.can_be_changed() && caller.counted;
         let mut sites = caller.call_sites.iter().filter(|_| known);
         let site = sites.find(|site| {
             (site.targets.first()).is_some_and(|target| {

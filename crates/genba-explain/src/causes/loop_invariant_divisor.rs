@@ -7,7 +7,8 @@
 //! **Confirmation.** The values of the divisor (by the code: one).
 //!
 //! **Gain.** A multiplication and a shift by a reciprocal that is computed once (or a mask, or a
-//! comparison and a subtraction, where the operands allow it): the loop is modelled with those.
+//! comparison and a subtraction, where the operands allow it): the loop is modelled with those. It gains no more
+//! than some times the measured time at the divisions and what waits for them, whatever the model says.
 //!
 //! **Source.** T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication",
 //! PLDI 1994; D. Lemire et al., "Faster remainder by direct computation", 2019.
@@ -20,7 +21,8 @@ use crate::causes::division_as_overflow_check::check_divisions;
 use crate::causes::duplicate_division;
 use crate::constants::counts::{MIN_TRIPS_TO_PRECOMPUTE_DIVISOR, SELDOM_CALLS_DIVISOR};
 use crate::constants::gains::{
-    MIN_RECIPROCAL_RESIDUAL, OUTER_LOOP_REST_RESIDUAL, RECIPROCAL_RESIDUAL_HIGH,
+    DIVISION_SAVED_OF_WAITING, MIN_RECIPROCAL_RESIDUAL, OUTER_LOOP_REST_RESIDUAL,
+    RECIPROCAL_RESIDUAL_HIGH,
 };
 use crate::constants::model_fit::MIN_PARENT_OF_LOOP;
 use crate::constants::processor::{ISSUE_SLOTS_OF_RECIPROCAL, RECIPROCAL_CYCLES};
@@ -237,6 +239,13 @@ fn candidate(
             let doubled = (RECIPROCAL_RESIDUAL_HIGH * residual_fraction.value)
                 .min((1.0 + residual_fraction.value) / RECIPROCAL_RESIDUAL_HIGH);
             residual_fraction.high = residual_fraction.high.max(doubled);
+            let waited = function.heat_of(with_waiting(function, site.iter().copied()));
+            let waited = waited / function.loop_heat(inner).max(f64::MIN_POSITIVE);
+            let least = |factor: f64| (1.0 - factor * waited).max(0.0);
+            let [likely, most] = DIVISION_SAVED_OF_WAITING;
+            residual_fraction.value = residual_fraction.value.max(least(likely));
+            residual_fraction.low = residual_fraction.low.max(least(most));
+            residual_fraction.high = residual_fraction.high.max(residual_fraction.value);
             (found.affected, found.residual_fraction) =
                 around(function, inner, outer, residual_fraction);
             modelled = Some(gain.fact());

@@ -1,7 +1,8 @@
 //! Searches for what is hardly ever there: part of `general-case-first`.
 //!
-//! **Signature.** A loop that only compares and by its usual end has no effect: no register that it writes
-//! is read behind it, nothing is stored. Observed: it compares the same few elements each time
+//! **Signature.** A loop that usually only compares and by its usual end has no effect: no register that it
+//! writes is read behind it, nothing is stored; what it does with an element that may fit (loops and calls that
+//! look closer) is rare. Observed: it compares the same few elements each time
 //! (exceptions, special characters, rules), so that the key alone decides; nearly no search finds
 //! one. The code in front of it that only serves the search belongs to it.
 //!
@@ -28,7 +29,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::live_registers::live_registers;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
-use crate::patterns::search_loops::search_of;
+use crate::patterns::search_loops::usual_search_of;
 
 /// Finds searches that hardly ever find.
 pub(crate) fn rare_finds(input: &AnalysisInput) -> Vec<Candidate> {
@@ -43,13 +44,17 @@ pub(crate) fn rare_finds(input: &AnalysisInput) -> Vec<Candidate> {
 
 fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
     let input = sites.input;
-    let (number, index) = sites.innermost_loop(seen.head)?;
+    let (number, index) = sites.loop_with_head(seen.head)?;
     let function = &input.functions[number];
     if !is_enough(&seen.seen) || seen.seen.share.low < MIN_SAME_ELEMENTS {
         return None;
     }
-    search_of(input, function, index)?;
     let runs = entries(function, index)?;
+    let rare = (RARE_WAY * runs as f64) as u64;
+    if !usually_innermost(function, index, rare) {
+        return None;
+    }
+    usual_search_of(input, function, index, rare)?;
     let elements = function.loops.get(index as usize)?.as_ref()?.iterations as f64 / runs as f64;
     let (usual, times) = usual_exit(function, index)?;
     let found = (1.0 - times as f64 / runs as f64).max(0.0);
@@ -100,6 +105,17 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     )
 }
 
+/// Whether loops inside of a loop are hardly ever entered.
+fn usually_innermost(function: &FunctionInput, index: u32, rare: u64) -> bool {
+    let loops = function.flow.loops();
+    let inside = (loops.iter()).filter(|one| one.parent == Some(index));
+    let mut heads = inside.map(|one| {
+        let head = &function.flow.blocks()[one.head as usize].instructions;
+        function.counts.get(head.start as usize).copied()
+    });
+    heads.all(|count| count.is_some_and(|count| count <= rare))
+}
+
 /// The block to which a loop is left most often, and how often.
 fn usual_exit(function: &FunctionInput, index: u32) -> Option<(BlockId, u64)> {
     let blocks = function.flow.loop_blocks(index);
@@ -141,9 +157,9 @@ fn without_effect(
     usual: BlockId,
     runs: u64,
 ) -> Option<Vec<BlockId>> {
-    let live = live_registers(function)[usual as usize];
-    let blocks = function.flow.blocks();
     let rare = (RARE_WAY * runs as f64) as u64;
+    let live = live_registers(function, Some(rare))[usual as usize];
+    let blocks = function.flow.blocks();
     let count =
         |block: BlockId| function.counts[blocks[block as usize].instructions.start as usize];
     // What the usual way does not execute does not count.

@@ -88,8 +88,7 @@ pub fn is_suspected(input: &AnalysisInput) -> bool {
         .iter()
         .any(|one| {
             let mispredictions: f64 = branches(one).iter().map(|one| one.mispredictions).sum();
-            one.input.own
-                && one.input.has_lines()
+            one.input.can_be_changed()
                 && mispredictions >= MIN_MISPREDICTIONS_PER_ITERATION
                 && mispredictions * penalty >= MIN_SUSPECTED_MISPREDICTION_PART * one.cycles.value
         })
@@ -108,9 +107,7 @@ struct Branch {
 fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.input;
     let executed = found.members.iter().filter(|&&at| function.counts[at] > 0);
-    // Without source nobody can decide otherwise.
-    if !function.own
-        || !function.has_lines()
+    if !function.can_be_changed()
         || found.has_opaque()
         || executed.count() > MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP
     {

@@ -70,6 +70,14 @@ pub(crate) const CYCLES_OF_LOOK_UP_BY_CALL: [f64; 3] = [100.0, 20.0, 500.0];
 /// Cycles per item of an index or ring buffer in place of a shift. Chosen.
 pub(crate) const CYCLES_WITHOUT_SHIFT: [f64; 3] = [15.0, 0.0, 60.0];
 
+/// What stays of walks to the item of a number. Chosen: a kept place spares nearly all, walks from the nearer end half
+/// where all numbers are as frequent.
+pub(crate) const WALK_TO_NUMBER_RESIDUAL: Estimate = Estimate {
+    value: 0.15,
+    low: 0.0,
+    high: 0.55,
+};
+
 /// Cycles per item of a kept length in place of a scan. Chosen.
 pub(crate) const CYCLES_WITHOUT_STRING_SCAN: [f64; 3] = [20.0, 0.0, 80.0];
 
@@ -173,6 +181,10 @@ pub(crate) const SYSTEM_CALLS_SAVED_LOW: f64 = 0.65;
 /// Upper bound of the code slowed by system calls: of all other code, and per system call time.
 /// Chosen.
 pub(crate) const SYSTEM_CALL_REST: (f64, f64) = (0.75, 0.6);
+
+/// Part of what calls do for their bytes that stays at least, whatever the remedy (a mapped file, larger pages of
+/// a pipe). Chosen.
+pub(crate) const WORK_FOR_BYTES_LEFT: f64 = 0.5;
 
 /// Largest residual fraction of calls that a buffer serves. Chosen.
 pub(crate) const MAX_BUFFERED_RESIDUAL: f64 = 0.3;
@@ -292,6 +304,11 @@ pub(crate) const MAX_QUADRATIC_RESIDUAL: f64 = 0.9;
 /// Weight of the loop's other work, and of its bound, where vector values are saved around the
 /// hoisted call. Chosen.
 pub(crate) const VECTOR_HOISTED_WEIGHT: f64 = 0.5;
+
+/// Time that goes with divisions ÷ measured time at them and at what waits for them: likely, and most. Chosen:
+/// instructions retire in order, so that what a loop waits for shows where it waits; skid and results that are
+/// used further on move a part of it elsewhere.
+pub(crate) const DIVISION_SAVED_OF_WAITING: [f64; 2] = [1.5, 3.0];
 
 /// Upper bound: factor on the modelled residual fraction, and divisor of the way to 1. What
 /// replaces a division (compares, shifts, moves) is not known. Chosen.

@@ -44,6 +44,9 @@ pub(crate) const MIN_SHARE_OF_BRANCH_LOOP: f64 = 0.03;
 /// Of a loop that is reported to run at its bound. Chosen: it must be most of the program.
 pub(crate) const MIN_SHARE_OF_OPTIMAL_LOOP: f64 = 0.5;
 
+/// Of a loop whose calls may take most of its time. Chosen: enough samples to model it.
+pub(crate) const MIN_SHARE_OF_LOOP_BESIDE_CALLS: f64 = 0.01;
+
 /// Of a loop or call with quadratic growth. Chosen: what grows takes most in the end.
 pub(crate) const MIN_SHARE_OF_QUADRATIC_LOOP: f64 = 0.1;
 

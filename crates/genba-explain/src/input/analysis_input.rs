@@ -12,7 +12,7 @@ use crate::input::conversions::Conversion;
 use crate::input::request_sizes::Sizes;
 use crate::input::runtime_services::is_library;
 use crate::input::values::Values;
-use genba_symbols::is_toolchain_file;
+use genba_symbols::{is_script_runtime, is_toolchain_file};
 
 /// All that is known of one measured program.
 #[derive(Debug, Default)]
@@ -428,16 +428,20 @@ impl FunctionInput {
                 None => {}
             }
         }
-        let linker = self.function.ends_with("@plt") || self.function == "_start";
-        self.own
-            && match self.has_lines() {
-                true => users > 0.0 && users >= others,
-                false => !is_library(&self.function) && !linker,
-            }
+        self.can_be_changed() && (!self.has_lines() || users > 0.0 && users >= others)
     }
 
-    /// Whether debug information says where its instructions come from: who reads about it has,
-    /// or could have, its source.
+    /// Whether it is code that whoever builds its module could change: of no library of the system,
+    /// and without line information of none that was linked in, by its name, nor of an interpreter whose
+    /// scripts are read with their own lines.
+    #[must_use]
+    pub fn can_be_changed(&self) -> bool {
+        let linker = || self.function.ends_with("@plt") || self.function == "_start";
+        let library = || is_library(&self.function) || linker() || is_script_runtime(&self.module);
+        self.own && (self.has_lines() || !library())
+    }
+
+    /// Whether debug information says where its instructions come from.
     #[must_use]
     pub fn has_lines(&self) -> bool {
         self.places.iter().any(|place| place.line.is_some())

@@ -10,15 +10,20 @@ use crate::input::analysis_input::FunctionInput;
 /// Registers, flags not among them.
 const REGISTERS: Locations = (1 << FLAGS) - 1;
 
-/// Registers that are live at the begin of each block.
+/// Registers that are live at the begin of each block, as blocks that are executed more often than `rare` read
+/// them; of all blocks where nothing was counted or `rare` is `None`.
 #[must_use]
-pub(crate) fn live_registers(function: &FunctionInput) -> Vec<Locations> {
+pub(crate) fn live_registers(function: &FunctionInput, rare: Option<u64>) -> Vec<Locations> {
     let blocks = function.flow.blocks();
     let mut live: Vec<Locations> = vec![0; blocks.len()];
     let mut changed = true;
     while changed {
         changed = false;
         for (index, block) in blocks.iter().enumerate().rev() {
+            let count = function.counts.get(block.instructions.start as usize);
+            if rare.zip(count).is_some_and(|(rare, &count)| count <= rare) {
+                continue;
+            }
             let last = (block.instructions.end as usize).checked_sub(1);
             let flow = last
                 .and_then(|at| function.code.get(at))

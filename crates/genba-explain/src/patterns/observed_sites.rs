@@ -52,11 +52,11 @@ impl<'a> ObservedSites<'a> {
         self.sites.get(&at).copied()
     }
 
-    /// The same if the user can change that code and sees its lines.
+    /// The same if the user can change that code.
     pub(crate) fn users_site(&self, at: CodePoint) -> Option<(usize, usize)> {
         let (function, at) = self.site(at)?;
         let one = &self.input.functions[function];
-        (one.own && one.counted && one.counts.len() == one.code.len() && one.has_lines())
+        (one.can_be_changed() && one.counted && one.counts.len() == one.code.len())
             .then_some((function, at))
     }
 

@@ -105,8 +105,18 @@ pub(crate) fn search_of(
     function: &FunctionInput,
     index: u32,
 ) -> Option<Comparison> {
+    usual_search_of(input, function, index, 0)
+}
+
+/// The same of the instructions that are executed more often than `rare`, whatever the others do.
+pub(crate) fn usual_search_of(
+    input: &AnalysisInput,
+    function: &FunctionInput,
+    index: u32,
+    rare: u64,
+) -> Option<Comparison> {
     let members = function.loop_instructions(index);
-    let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > 0);
+    let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > rare);
     let mut loaded = 0u128;
     let mut found: Option<Comparison> = None;
     // Twice: what is loaded at the end of an iteration may be compared at the beginning.

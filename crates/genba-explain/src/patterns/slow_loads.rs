@@ -106,11 +106,7 @@ fn all(input: &AnalysisInput) -> Vec<Slow> {
     let loops = hot_loops(input, MIN_SHARE_OF_STALLED_LOADS_IN_LOOP);
     let mut found = Vec::new();
     for (number, function) in input.functions.iter().enumerate() {
-        // Advice on layout is of no use to who has no source.
-        if function.share.value < MIN_SHARE_OF_STALLED_LOADS_IN_LOOP
-            || !function.own
-            || !function.has_lines()
-        {
+        if function.share.value < MIN_SHARE_OF_STALLED_LOADS_IN_LOOP || !function.can_be_changed() {
             continue;
         }
         let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();

@@ -162,3 +162,147 @@ fn walks_that_read_mark_or_go_on_and_short_ones_are_not_quadratic() {
     }
     assert!(!is_found(20, Walk::Follows));
 }
+
+/// `while (sum + p->count <= number) { sum += p->count; p = forward ? p->next : p->before; }`; the number is `given`
+/// to the walk, or changes on the way.
+fn walk_to_item(given: bool) -> FunctionInput {
+    let all = SEARCHES * 2000;
+    let each = 0.9 / 11.0;
+    let mut counts = vec![1, SEARCHES, SEARCHES, SEARCHES];
+    counts.extend([all; 4]);
+    counts.push(all - SEARCHES);
+    counts.extend([all; 6]);
+    counts.extend([SEARCHES, SEARCHES, 1]);
+    let mut heat = vec![0.0; 4];
+    heat.extend([each; 11]);
+    heat.extend([0.0; 3]);
+    function(
+        "item",
+        |a| {
+            let (mut again, mut head, mut out) =
+                (a.create_label(), a.create_label(), a.create_label());
+            let mut enter = a.create_label();
+            a.nop()?;
+            a.set_label(&mut again)?;
+            a.mov(rax, rdi)?;
+            a.xor(ecx, ecx)?;
+            // Compilers enter such loops behind their test.
+            a.jmp(enter)?;
+            a.set_label(&mut head)?;
+            a.movzx(edx, word_ptr(rax + 28))?;
+            a.add(rdx, rcx)?;
+            a.cmp(rsi, rdx)?;
+            a.jb(out)?;
+            a.mov(rcx, rdx)?;
+            a.set_label(&mut enter)?;
+            a.mov(rdx, qword_ptr(rax))?;
+            match given {
+                true => a.test(r8, r8)?,
+                false => a.sub(rsi, 1)?,
+            }
+            a.cmovns(rdx, qword_ptr(rax + 8))?;
+            a.mov(rax, rdx)?;
+            a.test(rdx, rdx)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.dec(r9)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &counts,
+        &heat,
+        &[(7, SEARCHES), (14, all), (16, SEARCHES - 1)],
+    )
+}
+
+#[test]
+fn list_followed_to_the_item_of_a_number_is_quadratic() {
+    let found = quadratic::detect(&program(vec![walk_to_item(true)]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::RememberPlace);
+    // Walks from the nearer end may still be long.
+    assert!(found[0].residual_fraction.high > 0.4);
+    assert!(quadratic::detect(&program(vec![walk_to_item(false)])).is_empty());
+}
+
+/// What a loop through names does with those that differ from its key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Names {
+    Compares,
+    Sums,
+    Marks,
+    /// The texts that begin at each byte.
+    Bytes,
+}
+
+/// `for (e = names; e != end; e++) { for (p = *e, q = key; *p == *q; p++, q++); }`, so many names for each of many
+/// keys.
+fn named(elements: u64, kind: Names) -> FunctionInput {
+    let all = SEARCHES * elements;
+    let letters = 3 * all;
+    let mut counts = vec![1, SEARCHES, all, all];
+    counts.extend([letters; 4]);
+    counts.extend([letters - all; 2]);
+    counts.push(letters - all);
+    counts.extend([all; 4]);
+    counts.extend([SEARCHES, SEARCHES, 1]);
+    let each = 0.9 / counts.len() as f64;
+    let heat = vec![each; counts.len()];
+    function(
+        "member",
+        |a| {
+            let (mut again, mut element) = (a.create_label(), a.create_label());
+            let (mut letter, mut next) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut again)?;
+            a.mov(r12, rdi)?;
+            a.set_label(&mut element)?;
+            match kind {
+                Names::Bytes => a.mov(r14, r12)?,
+                _ => a.mov(r14, qword_ptr(r12))?,
+            }
+            a.mov(r13, rsi)?;
+            a.set_label(&mut letter)?;
+            a.movzx(eax, byte_ptr(r13))?;
+            a.movzx(ecx, byte_ptr(r14))?;
+            a.cmp(al, cl)?;
+            a.jne(next)?;
+            a.add(r13, 1)?;
+            a.add(r14, 1)?;
+            a.jmp(letter)?;
+            a.set_label(&mut next)?;
+            match kind {
+                Names::Sums => a.add(r8, rax)?,
+                Names::Marks => a.mov(qword_ptr(r12 + 8), rax)?,
+                _ => a.nop()?,
+            }
+            match kind {
+                Names::Bytes => a.add(r12, 1)?,
+                _ => a.add(r12, 8)?,
+            }
+            a.cmp(r12, rbx)?;
+            a.jne(element)?;
+            a.dec(r9)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &counts,
+        &heat,
+        &[(7, all), (14, all - SEARCHES), (16, SEARCHES - 1)],
+    )
+}
+
+#[test]
+fn names_compared_letter_by_letter_are_searched() {
+    let is_found = |elements, kind| {
+        let found = quadratic::detect(&program(vec![named(elements, kind)]));
+        found
+            .iter()
+            .any(|one| one.fix == Fix::HashLookup { strings: true })
+    };
+    assert!(is_found(2000, Names::Compares));
+    assert!(!is_found(10, Names::Compares), "few names");
+    for kind in [Names::Sums, Names::Marks, Names::Bytes] {
+        assert!(!is_found(2000, kind), "{kind:?}");
+    }
+}

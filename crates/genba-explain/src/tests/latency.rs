@@ -90,6 +90,23 @@ fn fp_latency_chain_is_found_for_a_sum() {
 }
 
 #[test]
+fn gathered_elements_are_summed_without_vectors() {
+    // The index is loaded, too: `sum += a[b[i]]`.
+    let gathered = program(vec![looped(3.0, &[0.1, 0.82, 0.02, 0.02, 0.04], |a| {
+        a.mov(ecx, dword_ptr(rsi + rax * 4))?;
+        a.addsd(xmm0, qword_ptr(rdi + rcx * 8))?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })]);
+    let found = fp_latency_chain::detect(&gathered);
+    assert_eq!(count(&found), 1);
+    let left = |found: &[crate::candidate::Candidate]| found[0].residual_fraction;
+    let plain = fp_latency_chain::detect(&sum(false));
+    assert!(left(&found).value > left(&plain).value);
+    assert!(left(&found).low > left(&plain).low);
+}
+
+#[test]
 fn fp_latency_chain_is_not_found_for_stored_prefix_sums() {
     assert_eq!(count(&fp_latency_chain::detect(&sum(true))), 0);
     assert_eq!(count(&missed_vectorisation::detect(&sum(true))), 0);

@@ -246,6 +246,11 @@ fn copies_of_new_or_few_bytes_are_not_repeated() {
 
 /// A call whose result is stored, and a test behind it that is taken in so many of the rows.
 fn parsed(dead: f64, taken: u64) -> AnalysisInput {
+    parsed_and_tested(dead, taken, false)
+}
+
+/// The same; `result` is whether the test is of what the call returned.
+fn parsed_and_tested(dead: f64, taken: u64, result: bool) -> AnalysisInput {
     let mut one = function(
         "sum_region",
         |a| {
@@ -254,7 +259,10 @@ fn parsed(dead: f64, taken: u64) -> AnalysisInput {
             a.set_label(&mut head)?;
             a.call(callee)?;
             a.mov(qword_ptr(rsp + 8), rax)?;
-            a.cmp(rbx, rbp)?;
+            match result {
+                true => a.cmp(rbx, rax)?,
+                false => a.cmp(rbx, rbp)?,
+            }
             a.jne(next)?;
             a.mov(rax, qword_ptr(rsp + 8))?;
             a.add(r12, rax)?;
@@ -300,6 +308,12 @@ fn result_that_a_later_test_discards_is_found() {
         fact,
         Fact::Observed(ObservedFact::DiscardingTest { share, .. }) if (share - 0.95).abs() < 1e-9
     )));
+}
+
+#[test]
+fn result_that_the_test_needs_is_not_discarded() {
+    let found = discarded_work::detect(&parsed_and_tested(0.95, CALLS * 95 / 100, true));
+    assert!(found.iter().all(|one| !one.site.contains(&0)));
 }
 
 /// A loop of eight rounds that writes a table, then a test that mostly discards it; `elsewhere` is whether the

@@ -1,7 +1,8 @@
 //! The causes about the runtime and threads, on synthetic programs: what they must find, and what
 //! looks like it and must not be reported.
 
-use genba_model::{Fact, KernelFact};
+use genba_model::{CodePoint, Fact, KernelFact};
+use genba_observe::{ArgumentValue, ValueShare};
 use iced_x86::code_asm::*;
 
 use crate::causes::excess_syscalls;
@@ -15,6 +16,7 @@ use crate::follow_up_runs;
 use crate::input::analysis_input::{
     AnalysisInput, FunctionInput, KernelWork, Place, RuntimeUse, SharedLine, UserCall, UserPlace,
 };
+use crate::tests::observed_repetition::{observations, share_of};
 use crate::tests::synthetic::{function, has_fact, program};
 
 /// A function of the C library with this part of the time.
@@ -277,6 +279,53 @@ fn excess_syscalls_is_found_for_one_write_per_line() {
     let found = excess_syscalls::detect(&writes(2e6, 1.0, 0.4, 0.02));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(19));
+}
+
+/// Writes of so many bytes each, as bursts saw them.
+fn writes_of(bytes: u64) -> AnalysisInput {
+    let mut input = writes(1e6, 1.0, 0.4, 0.02);
+    let user = &input.program.runtime[0].users[0];
+    let mut observed = observations();
+    observed.modules[0].clone_from(&user.module);
+    let at = CodePoint {
+        module: 0,
+        address: user.address,
+    };
+    observed.argument_values.push(ArgumentValue {
+        at,
+        target: at,
+        argument: 2,
+        value: ValueShare {
+            value: bytes,
+            share: share_of(1.0),
+        },
+        calls: 100,
+        bursts: 20,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn larger_system_calls_do_not_spare_the_work_for_their_bytes() {
+    let left = |bytes| {
+        let found = excess_syscalls::detect(&writes_of(bytes));
+        assert_eq!(found.len(), 1);
+        let share = found[0].share.expect("a share");
+        (share * found[0].residual_fraction.value, found)
+    };
+    let (few, found) = left(40);
+    assert!(!has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Kernel(KernelFact::SystemCallBytes { .. })
+    )));
+    let (page, found) = left(4096);
+    assert!(page > few + 0.1, "{page} {few}");
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Kernel(KernelFact::SystemCallBytes { bytes: 4096, stays })
+            if (0.3..0.9).contains(stays)
+    )));
 }
 
 /// Calls of a service from five lines; most of the kernel's time is the scheduler's.

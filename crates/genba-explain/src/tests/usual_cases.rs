@@ -120,6 +120,101 @@ fn searches_with_a_use_are_not_reported() {
     }
 }
 
+/// For each letter a search of three elements for it; so many of the elements are looked at closer, by a
+/// loop that writes, before the search goes on.
+fn looked_closer(fitting: u64) -> AnalysisInput {
+    let rounds = 3 * TIMES;
+    let one = function(
+        "fitting",
+        |a| {
+            let (mut letter, mut element) = (a.create_label(), a.create_label());
+            let (mut other, mut closer) = (a.create_label(), a.create_label());
+            let mut bytes = a.create_label();
+            a.set_label(&mut letter)?;
+            a.movzx(eax, byte_ptr(rdi))?;
+            a.lea(rsi, ptr(rbx))?;
+            a.lea(rdx, ptr(rbx + 24))?;
+            a.set_label(&mut element)?;
+            a.cmp(qword_ptr(rsi), rax)?;
+            a.je(closer)?;
+            a.set_label(&mut other)?;
+            a.add(rsi, 8)?;
+            a.cmp(rsi, rdx)?;
+            a.jne(element)?;
+            a.add(r8, rax)?;
+            a.add(rdi, 1)?;
+            a.cmp(rdi, r9)?;
+            a.jne(letter)?;
+            a.ret()?;
+            a.set_label(&mut closer)?;
+            a.mov(ecx, 4)?;
+            a.set_label(&mut bytes)?;
+            a.imul_2(r11, r11)?;
+            a.mov(qword_ptr(r10), r11)?;
+            a.dec(ecx)?;
+            a.jne(bytes)?;
+            a.jmp(other)
+        },
+        &[
+            TIMES,
+            TIMES,
+            TIMES,
+            rounds,
+            rounds,
+            rounds,
+            rounds,
+            rounds,
+            TIMES,
+            TIMES,
+            TIMES,
+            TIMES,
+            1,
+            fitting,
+            4 * fitting,
+            4 * fitting,
+            4 * fitting,
+            4 * fitting,
+            fitting,
+        ],
+        &[
+            0.1, 0.05, 0.05, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0,
+            0.0, 0.0, 0.0,
+        ],
+        &[
+            (4, fitting),
+            (7, rounds - TIMES),
+            (11, TIMES - 1),
+            (17, 3 * fitting),
+        ],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.repeated_loops.push(RepeatedLoop {
+        head: point(&input, 0, 3),
+        seen: seen(0.99),
+        repeats_previous: seen(0.99),
+        starts_as_previous: None,
+        distinct_per_burst: 3.0,
+        share_of_instructions: share_of(0.5),
+        instructions_per_run: 15.0,
+        stores_outside: 0.0,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn search_that_seldom_looks_closer_is_found() {
+    let found = general_case_first::detect(&looked_closer(TIMES / 100));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::RuleOutFirst);
+}
+
+#[test]
+fn search_that_often_looks_closer_is_not_reported() {
+    assert!(general_case_first::detect(&looked_closer(TIMES / 2)).is_empty());
+}
+
 /// A call of `memmove`, of whose lengths so many are short.
 fn moved(short: f64) -> AnalysisInput {
     let mut one = function(

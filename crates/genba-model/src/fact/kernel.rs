@@ -56,6 +56,13 @@ pub enum KernelFact {
         /// Share of the system calls' time.
         share: f64,
     },
+    /// How much each of a line's system calls transfers, and what of its time is for these bytes.
+    SystemCallBytes {
+        /// Bytes of nearly all of them.
+        bytes: u64,
+        /// Part of a call's time that larger calls do not spare.
+        stays: f64,
+    },
 }
 
 /// An operation of the kernel in the host table.
@@ -73,7 +80,7 @@ impl KernelFact {
     pub fn source(&self) -> EvidenceSource {
         match self {
             Self::SystemCalls { .. } => EvidenceSource::Counted,
-            Self::HostCost { .. } => EvidenceSource::Model,
+            Self::HostCost { .. } | Self::SystemCallBytes { .. } => EvidenceSource::Model,
             _ => EvidenceSource::Measured,
         }
     }

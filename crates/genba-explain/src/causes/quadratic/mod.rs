@@ -2,7 +2,7 @@
 //!
 //! **Signature.** One run cannot show growth; it can show shapes that have it:
 //! - an inner loop that searches a sequence for one equal element from its first one, hundreds of
-//!   elements for each item;
+//!   elements for each item; or dozens, whose names are compared by a call or by a loop inside;
 //! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
 //!   times the input and the memory of the program (`rescan`), itself, by calls (`rescan_by_calls`) or in the
 //!   C library (`library_scan`); those of one function are one finding;
@@ -26,6 +26,7 @@ mod rescan_by_calls;
 mod scans_of_function;
 mod search;
 mod search_by_call;
+mod search_with_loop;
 mod shift;
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -33,7 +34,7 @@ use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, MAX_QUADRATIC_RESIDUAL};
-use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
+use crate::constants::time_shares::{MIN_SHARE_OF_LOOP_BESIDE_CALLS, MIN_SHARE_OF_QUADRATIC_LOOP};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
@@ -45,6 +46,7 @@ use rescan_by_calls::rescans_by_calls;
 use scans_of_function::together;
 use search::search;
 use search_by_call::search_by_call;
+use search_with_loop::search_with_loop;
 use shift::{onto_itself, shifts};
 
 /// Finds linear searches, shifts of arrays and appends to strings whose cost for each item shows
@@ -57,6 +59,13 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         search(input, one).or_else(scan)
     };
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
+    // Most of the time may be in what the loop calls.
+    let with_calls = hot_loops(input, MIN_SHARE_OF_LOOP_BESIDE_CALLS);
+    found.extend(
+        with_calls
+            .iter()
+            .filter_map(|one| search_with_loop(input, one)),
+    );
     found.extend(rescans_by_calls(input));
     found = together(input, found);
     found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));

@@ -197,7 +197,7 @@ fn leaves(found: &HotLoop<'_>, handed: &Handed) -> bool {
         handed.joins.contains(&value.number)
             || handed.made.iter().any(|one| one.number == value.number)
     };
-    let live = live_registers(function);
+    let live = live_registers(function, None);
     let written = (found.members.iter()).fold(0, |all, &at| all | function.data[at].writes);
     let blocks = function.flow.blocks();
     body.iter().any(|&from| {

@@ -143,7 +143,7 @@ fn leaves_by_rare_code(found: &HotLoop<'_>, first: BlockId) -> bool {
 
 /// Whether an address goes through a sequence from its beginning: the beginning is not where an
 /// earlier search stopped.
-fn is_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> bool {
+pub(super) fn is_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> bool {
     let function = found.input;
     let steps = matches!(
         address_step(function, found.index, address),

@@ -50,5 +50,11 @@ pub(super) fn sentence(fact: &KernelFact) -> String {
         KernelFact::SystemCallCopies { share } => {
             format!("{} of their time copies data", percent(*share))
         }
+        KernelFact::SystemCallBytes { bytes, stays } => format!(
+            "each transfers {}: {} of its time is work for these bytes, which larger calls do not \
+             spare",
+            format::bytes(*bytes as f64),
+            percent(*stays)
+        ),
     }
 }

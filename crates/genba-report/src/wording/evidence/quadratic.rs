@@ -23,7 +23,7 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             )
         }
         QuadraticFact::ListWalks { walks, elements } => format!(
-            "{} walks follow {} links of a list each, {} in all, and read nothing else of its elements",
+            "{} walks follow {} links of a list each, {} in all, to find a place in it",
             count(*walks),
             count(elements.round() as u64),
             count((*walks as f64 * elements).round() as u64)

@@ -130,6 +130,10 @@ fn facts_about_memory_and_the_kernel() {
             seconds: 310e-9,
         },
         KernelFact::SystemCallCopies { share: 0.06 },
+        KernelFact::SystemCallBytes {
+            bytes: 4096,
+            stays: 0.6,
+        },
     ];
     let facts = memory.map(Fact::from).into_iter();
     insta::assert_snapshot!(lines(facts.chain(kernel.map(Fact::from))));
