@@ -102,7 +102,6 @@ fn gathered_elements_are_summed_without_vectors() {
     assert_eq!(count(&found), 1);
     let left = |found: &[crate::candidate::Candidate]| found[0].residual_fraction;
     let plain = fp_latency_chain::detect(&sum(false));
-    assert!(left(&found).value > left(&plain).value);
     assert!(left(&found).low > left(&plain).low);
 }
 
