@@ -76,7 +76,7 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
             "--ignore-failure is for verbs that measure a command: bench, gate, stat, count, investigate, try, sweep, ablate"
         }
         ("-a" | "--all-cpus" | "-C" | "--cpu", true) => {
-            "processes are watched here, not whole CPUs: give a command or -p PID; whole CPUs are counted by genba stat -a"
+            "processes are watched here, not whole CPUs: give a command or -p PID; whole CPUs are recorded by genba record -a, and counted by genba stat -a"
         }
         ("-i" | "--input", false) => {
             "give recordings and cases as arguments, or see --help of this verb"

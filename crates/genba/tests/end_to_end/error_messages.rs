@@ -227,13 +227,13 @@ fn options_and_words_of_other_verbs_are_answered_with_the_verb_that_takes_them()
     );
     fails(
         here.path(),
-        &["record", "-a", "--", "true"],
+        &["wait", "-a", "--", "true"],
         2,
         "genba stat -a",
     );
     fails(
         here.path(),
-        &["record", "-C", "0", "--", "true"],
+        &["wait", "-C", "0", "--", "true"],
         2,
         "genba stat -a",
     );
