@@ -94,6 +94,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         beside * (bytes as f64 / PAGE_BYTES).min(1.0)
     });
     let stays = (copying / share).max(buffered).max(for_bytes);
+    // Of a page each time they are buffered already: a larger buffer must spare as much as small calls take.
+    let buffered = bytes.is_some_and(|bytes| bytes as f64 >= FULL_BUFFER * PAGE_BYTES);
+    if buffered && mine * (1.0 - stays) < MIN_SHARE_OF_SYSTEM_CALLS {
+        return None;
+    }
     let rest = (1.0 - mine).max(0.0);
     let fix = Fix::FewerSystemCalls {
         name: service.service.clone(),
@@ -155,12 +160,17 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     Some(one)
 }
 
-/// Bytes that each of a line's calls transfers, where nearly all ask for the same number (observed) and get it:
-/// reads return fewer where there are no more.
+/// Bytes that each of a line's calls transfers. Reads get what the account of the run says, on average; of
+/// writes nearly all must ask for the same number (observed).
 fn bytes_each(input: &AnalysisInput, service: &RuntimeUse, line: &UserLine<'_>) -> Option<u64> {
     let name = service.service.as_str();
-    let reads = READS.contains(&name);
-    if !reads && !WRITES.contains(&name) || !line.users.iter().all(|one| one.through.is_empty()) {
+    if READS.contains(&name) {
+        let reads = input.program.runtime.iter();
+        let reads = reads.filter(|one| READS.contains(&one.service.as_str()));
+        let calls: u64 = reads.map(|one| one.calls).sum();
+        return Some(input.program.read_bytes? / calls.max(1));
+    }
+    if !WRITES.contains(&name) || !line.users.iter().all(|one| one.through.is_empty()) {
         return None;
     }
     let observed = input.observed.as_ref()?;
@@ -171,24 +181,20 @@ fn bytes_each(input: &AnalysisInput, service: &RuntimeUse, line: &UserLine<'_>) 
             && (line.users.iter())
                 .any(|user| user.address == one.at.address && Some(&user.module) == module)
     });
-    let asked = sizes.max_by_key(|one| one.calls)?.value.value;
-    if !reads {
-        return Some(asked);
-    }
-    let calls = (input.program.runtime.iter())
-        .filter(|one| READS.contains(&one.service.as_str()))
-        .map(|one| one.calls)
-        .sum::<u64>();
-    let got = input.program.read_bytes? / calls.max(1);
-    Some(asked.min(got))
+    Some(sizes.max_by_key(|one| one.calls)?.value.value)
 }
 
-/// System calls whose third argument is a number of bytes.
+/// System calls that read.
 const READS: [&str; 3] = ["read", "pread", "recv"];
+
+/// System calls that write, whose third argument is a number of bytes.
 const WRITES: [&str; 3] = ["write", "pwrite", "send"];
 
 /// Which argument that is, from 0.
 const SIZE_ARGUMENT: u8 = 2;
+
+/// Part of a page that reads of a page get on average, the last of each file among them. Chosen.
+const FULL_BUFFER: f64 = 0.95;
 
 /// Share of the calls that ask for the same number of bytes. Chosen.
 const MIN_SAME_SIZE: f64 = 0.9;
