@@ -27,7 +27,9 @@ use crate::constants::gains::{
     MAX_BUFFERED_RESIDUAL, SYSTEM_CALL_REST, SYSTEM_CALL_REST_SAVED, SYSTEM_CALLS_SAVED_LOW,
     WORK_FOR_BYTES_LEFT,
 };
-use crate::constants::processor::{BUFFERED_CALL_SECONDS, PAGE_BYTES, SYSTEM_CALL_WITH_PATH};
+use crate::constants::processor::{
+    BUFFERED_CALL_SECONDS, PAGE_BYTES, READ_SPARED_OF_EMPTY_CALL, WRITE_SPARED_OF_EMPTY_CALL,
+};
 use crate::constants::time_shares::{MIN_SHARE_OF_SYSTEM_CALL_COPYING, MIN_SHARE_OF_SYSTEM_CALLS};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
@@ -90,10 +92,19 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let buffered = (BUFFERED_CALL_SECONDS / each).min(MAX_BUFFERED_RESIDUAL);
     let bytes = bytes_each(input, service, top);
     let for_bytes = bytes.zip(empty).map_or(0.0, |(bytes, empty)| {
-        let beside = (1.0 - SYSTEM_CALL_WITH_PATH * empty / each).max(0.0);
+        let spared = match READS.contains(&service.service.as_str()) {
+            true => READ_SPARED_OF_EMPTY_CALL,
+            false => WRITE_SPARED_OF_EMPTY_CALL,
+        };
+        let beside = (1.0 - spared * empty / each).max(0.0);
         beside * (bytes as f64 / PAGE_BYTES).min(1.0)
     });
     let stays = (copying / share).max(buffered).max(for_bytes);
+    // Of a page each time they are buffered already: a larger buffer must spare as much as small calls take.
+    let buffered = bytes.is_some_and(|bytes| bytes as f64 >= FULL_BUFFER * PAGE_BYTES);
+    if buffered && mine * (1.0 - stays) < MIN_SHARE_OF_SYSTEM_CALLS {
+        return None;
+    }
     let rest = (1.0 - mine).max(0.0);
     let fix = Fix::FewerSystemCalls {
         name: service.service.clone(),
@@ -155,40 +166,62 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     Some(one)
 }
 
-/// Bytes that each of a line's calls transfers, where nearly all ask for the same number (observed) and get it:
-/// reads return fewer where there are no more.
+/// Bytes that each of a line's calls transfers. Reads get what the account of the run says, on average; of
+/// writes nearly all must ask for the same number (observed).
 fn bytes_each(input: &AnalysisInput, service: &RuntimeUse, line: &UserLine<'_>) -> Option<u64> {
     let name = service.service.as_str();
-    let reads = READS.contains(&name);
-    if !reads && !WRITES.contains(&name) || !line.users.iter().all(|one| one.through.is_empty()) {
+    if READS.contains(&name) {
+        let reads = input.program.runtime.iter();
+        let reads = reads.filter(|one| READS.contains(&one.service.as_str()));
+        let calls: u64 = reads.map(|one| one.calls).sum();
+        return Some(input.program.read_bytes? / calls.max(1));
+    }
+    if !WRITES.contains(&name) {
         return None;
     }
-    let observed = input.observed.as_ref()?;
-    let sizes = observed.argument_values.iter().filter(|one| {
-        let module = observed.modules.get(one.at.module as usize);
-        one.argument == SIZE_ARGUMENT
-            && one.value.share.value >= MIN_SAME_SIZE
-            && (line.users.iter())
-                .any(|user| user.address == one.at.address && Some(&user.module) == module)
-    });
-    let asked = sizes.max_by_key(|one| one.calls)?.value.value;
-    if !reads {
-        return Some(asked);
+    let user = line
+        .users
+        .iter()
+        .max_by(|a, b| a.calls.total_cmp(&b.calls))?;
+    if user.through.is_empty() {
+        return argument(input, user, SIZE_ARGUMENT);
     }
-    let calls = (input.program.runtime.iter())
-        .filter(|one| READS.contains(&one.service.as_str()))
-        .map(|one| one.calls)
-        .sum::<u64>();
-    let got = input.program.read_bytes? / calls.max(1);
-    Some(asked.min(got))
+    if !user.through.iter().any(|name| name.contains("fwrite")) {
+        return None;
+    }
+    let [size, number] = ELEMENTS_OF_FWRITE.map(|which| argument(input, user, which));
+    let all = size?.checked_mul(number?)? as f64 * user.executions as f64;
+    Some((all / user.calls.max(1.0)) as u64)
 }
 
-/// System calls whose third argument is a number of bytes.
+/// The value that nearly all calls of the user have for an argument (observed).
+fn argument(input: &AnalysisInput, user: &UserCall, which: u8) -> Option<u64> {
+    let observed = input.observed.as_ref()?;
+    let mut values = observed.argument_values.iter();
+    let of_call = values.find(|one| {
+        let module = observed.modules.get(one.at.module as usize);
+        one.argument == which
+            && one.value.share.value >= MIN_SAME_SIZE
+            && one.at.address == user.address
+            && module == Some(&user.module)
+    });
+    of_call.map(|one| one.value.value)
+}
+
+/// System calls that read.
 const READS: [&str; 3] = ["read", "pread", "recv"];
+
+/// System calls that write, whose third argument is a number of bytes.
 const WRITES: [&str; 3] = ["write", "pwrite", "send"];
 
 /// Which argument that is, from 0.
 const SIZE_ARGUMENT: u8 = 2;
+
+/// Arguments of `fwrite`: the size of an element, and how many.
+const ELEMENTS_OF_FWRITE: [u8; 2] = [1, 2];
+
+/// Part of a page that reads of a page get on average, the last of each file among them. Chosen.
+const FULL_BUFFER: f64 = 0.95;
 
 /// Share of the calls that ask for the same number of bytes. Chosen.
 const MIN_SAME_SIZE: f64 = 0.9;

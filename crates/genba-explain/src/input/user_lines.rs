@@ -17,7 +17,7 @@ pub struct UserLine<'a> {
     pub users: Vec<&'a UserCall>,
 }
 
-/// Users by line, most calls first.
+/// Users by line, most calls first; where lines are not known, by the address of the call.
 pub fn lines<'a>(users: impl IntoIterator<Item = &'a UserCall>) -> Vec<UserLine<'a>> {
     let mut list: Vec<UserLine<'a>> = Vec::new();
     for user in users {
@@ -26,6 +26,7 @@ pub fn lines<'a>(users: impl IntoIterator<Item = &'a UserCall>) -> Vec<UserLine<
             line.site.file == site.file
                 && line.site.line == site.line
                 && line.site.function == site.function
+                && (site.line.is_some() || line.site.addresses.contains(&user.address))
         };
         match list.iter_mut().find(same) {
             Some(line) => {

@@ -29,3 +29,4 @@ pub(crate) mod usual_path;
 pub(crate) mod usual_values;
 pub(crate) mod value_steps;
 pub(crate) mod word_division;
+pub(crate) mod work_for_stores;

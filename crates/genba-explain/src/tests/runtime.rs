@@ -320,6 +320,15 @@ fn larger_system_calls_do_not_spare_the_work_for_their_bytes() {
         Fact::Kernel(KernelFact::SystemCallBytes { .. })
     )));
     let (page, found) = left(4096);
+    let of_page = |share, cpu_seconds| {
+        let mut input = writes_of(4096);
+        input.program.cpu_seconds = cpu_seconds;
+        input.program.kernel_share = share + 0.02;
+        input.program.kernel[0].share = share;
+        excess_syscalls::detect(&input).len()
+    };
+    assert_eq!(of_page(0.4, 1.0), 1);
+    assert_eq!(of_page(0.12, 5.0), 0, "buffered already");
     assert!(page > few + 0.1, "{page} {few}");
     assert!(has_fact(&found, |fact| matches!(
         fact,

@@ -1,0 +1,92 @@
+//! The work behind stores: calls whose results they keep, and instructions that only compute for them.
+
+use genba_code::Flow;
+
+use crate::input::analysis_input::FunctionInput;
+use crate::input::value_uses::Uses;
+use crate::input::values::{Origin, Value};
+
+/// The call whose result a store keeps, and the value that it returned; `None` if the result was loaded from the
+/// frame, where the callee put it.
+pub(crate) fn call_behind(
+    function: &FunctionInput,
+    store: usize,
+) -> Option<(usize, Option<Value>)> {
+    let data = &function.data[store];
+    let reads = function.values.reads(store).iter();
+    let stored = reads
+        .filter(|one| data.data_reads >> one.0 & 1 == 1)
+        .map(|one| one.1);
+    stored
+        .filter_map(|value| call_of(function, value, MAX_MOVES_FOLLOWED))
+        .next()
+}
+
+/// Moves and conversions that are followed from a store to the call that made its value.
+const MAX_MOVES_FOLLOWED: u32 = 4;
+
+fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<(usize, Option<Value>)> {
+    let depth = depth.checked_sub(1)?;
+    let Origin::Instruction(at) = function.values.origin(value) else {
+        return None;
+    };
+    let at = at as usize;
+    let code = &function.code[at];
+    if matches!(code.flow, Flow::Call(_) | Flow::IndirectCall) {
+        return Some((at, Some(value)));
+    }
+    let of_frame = function.data[at]
+        .memory
+        .iter()
+        .any(|one| one.reads && one.base == Some(genba_code::STACK_POINTER));
+    if of_frame {
+        let block = function.flow.block_of(at)?;
+        let call = (0..at).rev().find(|&before| {
+            let call = matches!(
+                function.code[before].flow,
+                Flow::Call(_) | Flow::IndirectCall
+            );
+            let there = function.flow.block_of(before);
+            call && there
+                .is_some_and(|there| there == block || function.flow.dominates(there, block))
+        });
+        return Some((call?, None));
+    }
+    let data = &function.data[at];
+    let mut reads = function.values.reads(at).iter();
+    reads
+        .by_ref()
+        .filter(|one| data.data_reads >> one.0 & 1 == 1)
+        .find_map(|one| call_of(function, one.1, depth))
+}
+
+/// Instructions whose results only go into these stores, and the stores.
+pub(crate) fn feeding_only(function: &FunctionInput, uses: &Uses, stores: &[usize]) -> Vec<usize> {
+    let mut found = stores.to_vec();
+    let mut next = 0;
+    while let Some(&reader) = found.get(next) {
+        next += 1;
+        for &(_, value) in function.values.reads(reader) {
+            let Origin::Instruction(maker) = function.values.origin(value) else {
+                continue;
+            };
+            let maker = maker as usize;
+            let data = &function.data[maker];
+            if found.contains(&maker) || data.opaque.is_some() || data.stores() {
+                continue;
+            }
+            let results = function.values.writes(maker).iter();
+            let only = results
+                .flat_map(|one| uses.readers(one.1))
+                .all(|reader| found.contains(&reader));
+            if only && found.len() < MAX_WORK {
+                found.push(maker);
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Instructions of discarded work that are followed.
+const MAX_WORK: usize = 256;
