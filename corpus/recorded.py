@@ -47,11 +47,16 @@ def prepare(program, folder):
             raise corpus.Skip(f"{version} does not build")
 
 
+def case(folder):
+    """The id of the case of the explanation: the first one, later ones are comparisons of patches."""
+    return run(["case", "list", "--json"], folder)["cases"][-1]["id"]
+
+
 def explanation(program, folder, reevaluate=False, budget=None):
     """The document about the slow version; with `reevaluate` what this genba makes of the kept case."""
     path = folder / "explanation.json"
     if path.exists() and reevaluate:
-        return run(["explain", "--json", "--quiet", "-i", "latest", "--reevaluate"], folder)
+        path.write_text(json.dumps(run(["explain", "--json", "--quiet", "-i", case(folder), "--reevaluate"], folder)))
     if not path.exists():
         prepare(program, folder)
         limit = ["--budget", budget] if budget else []

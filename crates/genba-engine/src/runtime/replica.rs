@@ -49,10 +49,12 @@ static AREA: AtomicUsize = AtomicUsize::new(0);
 const END_NONE: u32 = 0;
 /// How a replica ended: at the end of the log.
 const END_LOG: u32 = 1;
-/// How a replica ended: its time was up, or it made a system call, or an instruction raised a signal.
+/// How a replica ended: its time was up, or an instruction raised a signal.
 const END_OTHER: u32 = 2;
 /// How a replica ended: it could not be confined, and has executed nothing.
 const END_UNCONFINED: u32 = 3;
+/// How a replica ended: it was about to make a system call.
+const END_SYSCALL: u32 = 4;
 
 /// What a replica reports.
 #[repr(C)]
@@ -153,6 +155,8 @@ pub unsafe fn pair(engine: &mut Engine, state: State, frame: usize, rip: u64) ->
     let limit = engine.code_map.duet.interval();
     let first = engine.code_map.duet.random_side();
     let (mut log, mut entries, mut longest) = (scratch() as u64, 0, limit);
+    // CPU time from the beginning to the system call that ended the window.
+    let mut to_syscall = 0;
     // SAFETY: the caller's promise.
     unsafe {
         if let Some(entry) = NonZeroU64::new(entry) {
@@ -164,10 +168,14 @@ pub unsafe fn pair(engine: &mut Engine, state: State, frame: usize, rip: u64) ->
                     return go_on;
                 }
                 Outcome::Ended {
+                    end,
                     log: to,
                     cpu_nanoseconds,
                     ..
                 } => {
+                    if end == END_SYSCALL {
+                        to_syscall = cpu_nanoseconds;
+                    }
                     // One less: copies end where they want the entry behind the last, which the program may not come to
                     // before the system call that ended this one.
                     let noted = to.saturating_sub(begin).min(LOG_BYTES as u64) / entry;
@@ -226,6 +234,10 @@ pub unsafe fn pair(engine: &mut Engine, state: State, frame: usize, rip: u64) ->
             count_failure(engine);
             return go_on;
         }
+        // What the program does between the last entry and the system call is in both sides: without it the
+        // windows would end where the work does, and show too much of it.
+        let rest = to_syscall.saturating_sub(sides[0].0);
+        let sides = sides.map(|(cpu, rounds, faults)| (cpu + rest, rounds, faults));
         duet::note_pair(engine, state, sides, first);
     }
     go_on
@@ -366,7 +378,7 @@ pub unsafe fn end_by_signal(engine: &mut Engine, state: State, frame: usize, rip
 pub unsafe fn end_by_syscall(engine: &mut Engine, state: State) -> ! {
     let cpu = burst_timer::thread_cpu_nanoseconds();
     // SAFETY: the caller's promise.
-    unsafe { end(engine, state, END_OTHER, 0, cpu) }
+    unsafe { end(engine, state, END_SYSCALL, 0, cpu) }
 }
 
 unsafe fn end(engine: &Engine, state: State, end: u32, hash: u64, cpu: u64) -> ! {

@@ -60,7 +60,8 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     }
     let mut edits = Vec::new();
     for node in subject.nodes_by_place() {
-        if node.kind() != "call_expression" || !subject.is_at_place(node) {
+        // Broken-down time and its text go together, whichever of them the finding names.
+        if node.kind() != "call_expression" {
             continue;
         }
         let parts = node
@@ -78,7 +79,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         }
     }
     if edits.is_empty() {
-        return Err("no call of localtime_r, gmtime_r or strftime stands at its lines".to_owned());
+        return Err("its function calls neither localtime_r, gmtime_r nor strftime".to_owned());
     }
     edits.push(Edit::insert(subject.before_code(), HELPERS));
     Ok(vec![Rewrite {

@@ -9,12 +9,17 @@ use crate::source_file::{SourceFile, ancestors, bare, descendants, is_loop, word
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let mut found = Vec::new();
     for node in descendants(subject.function) {
-        if !subject.is_at_place(node) {
+        // The finding may name the work, or the test behind it.
+        let test = node
+            .next_named_sibling()
+            .filter(|one| one.kind() == "if_statement");
+        let tested = test.and_then(|one| one.child_by_field_name("condition"));
+        if !subject.is_at_place(node) && !tested.is_some_and(|one| subject.is_at_place(one)) {
             continue;
         }
         match node.kind() {
             "declaration" => {
-                found.extend(moved_to_use(subject, node).or_else(|| moved_behind(subject, node)))
+                found.extend(moved_to_use(subject, node).or_else(|| moved_behind(subject, node)));
             }
             "expression_statement" => found.extend(moved_behind(subject, node)),
             _ => {}
@@ -246,6 +251,7 @@ mod tests {
     fn test_that_leaves_comes_before_the_work() {
         let text = "void f(struct c *c, int n) {\n    g(n, &c->features);\n    if (c->known[n])\n        return;\n    h(&c->features);\n}\n";
         let after = rewritten(CAUSE, "a.c", text, 2);
+        assert_eq!(after, rewritten(CAUSE, "a.c", text, 3), "at the test");
         assert!(
             after.contains(
                 "{\n    if (c->known[n])\n        return;\n    g(n, &c->features);\n    h("
