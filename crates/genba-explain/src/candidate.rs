@@ -3,6 +3,7 @@
 
 use genba_model::{Cause, Confirmation, Estimate, Fact, FindingSite, Fix};
 
+use crate::finding_site::{program_site, site};
 use crate::input::analysis_input::AnalysisInput;
 
 /// A cause that a detector suspects at a site, not rated yet.
@@ -42,6 +43,16 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Where it is shown.
+    pub(crate) fn shown_at(&self, input: &AnalysisInput) -> FindingSite {
+        let function = self.function.and_then(|index| input.functions.get(index));
+        match (&self.at, function) {
+            (Some(site), _) => site.clone(),
+            (None, Some(function)) => site(function, &self.site),
+            (None, None) => program_site(input),
+        }
+    }
+
     /// A candidate without facts, whose fix is checked by comparing both programs.
     #[must_use]
     pub fn new(cause: Cause, function: Option<usize>, site: Vec<usize>, fix: Fix) -> Self {

@@ -2,13 +2,12 @@
 //!
 //! Nothing below the minimum gain; nothing but `unoptimised-build` in code that was built without
 //! optimisation; of several candidates for the same instructions the one with the largest gain,
-//! so that no time is gained twice; no candidate that only says that loads miss where another says
-//! why.
+//! so that no time is gained twice; no candidate that only says that loads miss, or that something is scanned
+//! again, where another says why.
 
 use genba_model::{Diagnosis, Estimate};
 
 use crate::candidate::Candidate;
-use crate::finding_site::{program_site, site};
 use crate::gain::amdahl;
 use crate::gain::calibration::calibrated;
 use crate::gain::overlap::{explains, overlaps};
@@ -49,7 +48,7 @@ pub fn findings(
         })
         .collect();
     let explained: Vec<bool> = (rated.iter())
-        .map(|one| rated.iter().any(|by| explains(&by.0, &one.0)))
+        .map(|one| rated.iter().any(|by| explains(input, &by.0, &one.0)))
         .collect();
     let mut explained = explained.into_iter();
     rated.retain(|_| !explained.next().unwrap_or(false));
@@ -97,16 +96,10 @@ fn diagnosis(
     let gain = modelled.map_or(Estimate::exact(1.0), |gain| {
         calibrated(one.cause, gain, cpu_seconds)
     });
-    let function = one.function.and_then(|index| input.functions.get(index));
-    let site = match (one.at, function) {
-        (Some(site), _) => site,
-        (None, Some(function)) => site(function, &one.site),
-        (None, None) => program_site(input),
-    };
     let seconds = one.cycles.zip(input.program.clock_hz);
     Diagnosis {
         cause: one.cause,
-        site,
+        site: one.shown_at(input),
         share,
         executions: one.executions,
         cost_seconds: seconds.map(|(cycles, hz)| cycles.scaled(1.0 / hz)),
@@ -127,9 +120,10 @@ pub(crate) fn share_interval(share: f64, samples: u64) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use genba_model::{Cause, Fix};
+    use genba_model::{Cause, FindingSite, Fix};
 
     use super::*;
+    use crate::finding_site::program_site;
 
     fn candidate(cause: Cause, share: f64) -> Candidate {
         let mut one = Candidate::new(cause, None, Vec::new(), Fix::AvoidShifts);
@@ -158,5 +152,26 @@ mod tests {
         assert_eq!(found[0].cause, Cause::MallocChurn);
         let modelled = found[0].modelled_speedup.expect("a gain by the model");
         assert!((modelled.value - 1.0 / 0.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_call_with_the_same_argument_says_why_something_is_scanned_again() {
+        let input = AnalysisInput::default();
+        let at = |cause, address| Candidate {
+            at: Some(FindingSite {
+                addresses: vec![address],
+                ..program_site(&input)
+            }),
+            ..candidate(cause, 0.5)
+        };
+        let causes = |list: Vec<Candidate>| -> Vec<Cause> {
+            let found = findings(&input, list, LIMITS);
+            found.iter().map(|one| one.cause).collect()
+        };
+        let call = at(Cause::LoopInvariantCall, 7);
+        let both = causes(vec![at(Cause::Quadratic, 7), call.clone()]);
+        assert_eq!(both, [Cause::LoopInvariantCall]);
+        assert_eq!(causes(vec![at(Cause::Quadratic, 8), call]).len(), 2);
+        assert_eq!(causes(vec![at(Cause::Quadratic, 7)]), [Cause::Quadratic]);
     }
 }

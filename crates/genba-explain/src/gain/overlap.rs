@@ -28,15 +28,23 @@ pub(crate) fn overlaps(input: &AnalysisInput, one: &Candidate, before: &Candidat
     shared > MOST_OF_IT * all || same && one.affected().len() == before.affected().len()
 }
 
-/// Whether a candidate says why the loads miss of which another only says that they do: they are of the
-/// objects whose fields it would put together.
-pub(crate) fn explains(by: &Candidate, one: &Candidate) -> bool {
-    if by.cause != Cause::FieldOrder || one.cause != Cause::CacheMiss {
-        return false;
+/// Whether a candidate says why what another says is so: why loads miss (they are of the objects whose fields it
+/// would put together), or why a call scans the same again (its argument is always the same).
+pub(crate) fn explains(input: &AnalysisInput, by: &Candidate, one: &Candidate) -> bool {
+    match (by.cause, one.cause) {
+        (Cause::FieldOrder, Cause::CacheMiss) => {
+            let theirs = |at: &&usize| {
+                (by.parts())
+                    .any(|(function, list)| one.function == Some(function) && list.contains(at))
+            };
+            let explained = one.site.iter().filter(theirs).count();
+            explained as f64 >= MOST_OF_IT * one.site.len() as f64
+        }
+        (Cause::LoopInvariantCall, Cause::Quadratic) => {
+            let (by, one) = (by.shown_at(input), one.shown_at(input));
+            !one.addresses.is_empty()
+                && (&by.module, &by.addresses) == (&one.module, &one.addresses)
+        }
+        _ => false,
     }
-    let theirs = |at: &&usize| {
-        (by.parts()).any(|(function, list)| one.function == Some(function) && list.contains(at))
-    };
-    let explained = one.site.iter().filter(theirs).count();
-    explained as f64 >= MOST_OF_IT * one.site.len() as f64
 }
