@@ -16,83 +16,7 @@ const MAX_WIDTH: usize = 24;
 const MAX_STACK: usize = 1024;
 
 /// What the generated functions call.
-const HELPERS: &str = "\
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-/* Digits of a number, at least `least`, in front of which `pad` fills up to `width`. */
-static inline __attribute__((unused)) char *direct_number(char *to, unsigned long long number, int negative, int width, char pad)
-{
-    static const char pairs[201] =
-        \"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051\"
-        \"5253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798990\";
-    char digits[24];
-    char *at = digits + sizeof digits;
-    while (number >= 100) {
-        at -= 2;
-        memcpy(at, pairs + number % 100 * 2, 2);
-        number /= 100;
-    }
-    if (number >= 10) {
-        at -= 2;
-        memcpy(at, pairs + number * 2, 2);
-    } else {
-        *--at = (char)('0' + number);
-    }
-    int length = (int)(digits + sizeof digits - at);
-    if (negative && pad == '0')
-        *to++ = '-';
-    for (int all = length + (negative != 0); all < width; all++)
-        *to++ = pad;
-    if (negative && pad != '0')
-        *to++ = '-';
-    memcpy(to, at, (size_t)length);
-    return to + length;
-}
-
-static inline __attribute__((unused)) char *direct_hexadecimal(char *to, unsigned long long number, int width, char pad, const char *letters)
-{
-    int length = 1;
-    for (unsigned long long rest = number >> 4; rest; rest >>= 4)
-        length++;
-    for (int all = length; all < width; all++)
-        *to++ = pad;
-    for (int at = length - 1; at >= 0; at--)
-        *to++ = letters[number >> (at * 4) & 15];
-    return to;
-}
-
-/* A number with so many places, rounded as printf does: half to even of the exact value. NULL: it is too large. */
-static inline __attribute__((unused)) char *direct_places(char *to, double value, int places)
-{
-    static const unsigned powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
-    const double size = __builtin_fabs(value);
-    if (!(size < 1e9))
-        return NULL;
-    unsigned long long whole = (unsigned long long)size, scaled = 0, bits;
-    const double part = size - (double)whole;
-    memcpy(&bits, &part, sizeof bits);
-    /* part = mantissa / 2^down exactly, and below 2^-60 it adds nothing. */
-    const int down = 1075 - (int)(bits >> 52);
-    if (down < 113) {
-        const unsigned __int128 product = (unsigned __int128)((bits & 0xfffffffffffffull) | 1ull << 52) * powers[places];
-        const unsigned __int128 one = (unsigned __int128)1 << down, rest = product & (one - 1);
-        scaled = (unsigned long long)(product >> down);
-        if (rest > one / 2 || (rest == one / 2 && (places ? scaled : whole) & 1))
-            scaled++;
-        if (scaled >= powers[places])
-            scaled -= powers[places], whole++;
-    }
-    to = direct_number(to, whole, __builtin_signbit(value), 0, ' ');
-    if (places) {
-        *to++ = '.';
-        to = direct_number(to, scaled, 0, places, '0');
-    }
-    return to;
-}
-
-";
+const HELPERS: &str = include_str!("direct_text.c");
 
 /// A directive of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -446,7 +370,7 @@ fn generated(
                 String::new()
             };
             format!(
-                "static inline __attribute__((unused)) int {name}({stream}{own})\n{{\n    char text[{MAX_STACK}];\n    char *at = text;\n{lengths}{guard}{code}    const size_t length = (size_t)(at - text);\n    return fwrite(text, 1, length, {out}) == length ? (int)length : -1;\n{end}}}\n\n"
+                "static inline __attribute__((unused)) int {name}({stream}{own})\n{{\n    char text[{MAX_STACK}];\n    char *at = text;\n    size_t length;\n{lengths}{guard}{code}    length = (size_t)(at - text);\n    return fwrite(text, 1, length, {out}) == length ? (int)length : -1;\n{end}}}\n\n"
             )
         }
     };

@@ -22,6 +22,7 @@ mod known_target;
 mod local_pointers;
 mod loop_interchange;
 mod moved_copies;
+mod object_uses;
 mod one_division;
 mod other_container;
 mod overflow_test;
