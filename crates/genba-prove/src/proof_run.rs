@@ -7,7 +7,7 @@ use genba_model::{Estimate, ExitKind, ProofKind, Proven};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher, Output};
 use genba_stats::{Judge, Verdict, median};
 
-use crate::window_pairs::{Pairs, pairs, pairs_of_replicas, site_speedup};
+use crate::window_pairs::{Pairs, exceeded_share, pairs, pairs_of_replicas, site_speedup};
 use crate::{Plan, ProveError};
 
 /// Mean length of windows, CPU time of a thread. The kernel's timers of CPU time fire at its ticks, of 1
@@ -412,6 +412,13 @@ fn judged(
     let bounds = plan.kind == ProofKind::UpperBound;
     if identical.is_none() && notes.is_empty() && !bounds {
         notes.push("no run ended within the time: its output was not compared".to_owned());
+    }
+    if let Some(most) = exceeded_share(program_speedup, request.share).filter(|_| bounds) {
+        notes.push(format!(
+            "the site has {:.0} % of the samples; without them the program would be {most:.2}× faster. The bound is above \
+             that: copies measure moments at which the site is executed, or other code waits for it",
+            request.share.value * 100.0
+        ));
     }
     let proven = Proven {
         kind: plan.kind,

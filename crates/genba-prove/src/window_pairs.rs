@@ -176,6 +176,15 @@ pub fn site_speedup(program: Estimate, share: Estimate) -> Option<Estimate> {
     Some(Estimate { value, low, high })
 }
 
+/// Returns the speedup of a program that leaving out all of a site's samples gives, if the measured one is certainly
+/// above it: then windows lay where the site is, or other code waited for it.
+#[must_use]
+pub fn exceeded_share(program: Estimate, share: Estimate) -> Option<f64> {
+    let left = 1.0 - share.high.clamp(0.0, 1.0);
+    let most = (left > 0.0).then(|| 1.0 / left)?;
+    (program.low > most).then_some(most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +257,23 @@ mod tests {
         // 12 ms for 300 rounds as it is and 6 ms edited, and 12 ms of other work.
         let speedup = found.program_speedup(Estimate::exact(0.5));
         assert!((speedup.value - 24.0 / 18.0).abs() < 1e-9, "{speedup:?}");
+    }
+
+    #[test]
+    fn bound_above_what_the_samples_allow_is_noticed() {
+        let program = Estimate {
+            value: 2.0,
+            low: 1.9,
+            high: 2.1,
+        };
+        let share = |high: f64| Estimate {
+            high,
+            ..Estimate::exact(high - 0.02)
+        };
+        let most = exceeded_share(program, share(0.33)).expect("above it");
+        assert!((most - 1.0 / 0.67).abs() < 1e-12);
+        assert_eq!(exceeded_share(program, share(0.5)), None);
+        assert_eq!(exceeded_share(program, share(1.0)), None);
     }
 
     #[test]
