@@ -2,8 +2,8 @@
 //!
 //! Nothing below the minimum gain; nothing but `unoptimised-build` in code that was built without
 //! optimisation; of several candidates for the same instructions the one with the largest gain,
-//! so that no time is gained twice; no candidate that only says that loads miss, or that something is scanned
-//! again, where another says why.
+//! so that no time is gained twice, in the order of the gains by the model; no candidate that only says that
+//! loads miss, or that something is scanned again, where another says why.
 
 use genba_model::{Diagnosis, Estimate};
 
@@ -66,12 +66,6 @@ pub fn findings(
         taken.push(one.clone());
         list.push(diagnosis(input, one, share, Some(gain)));
     }
-    // Which of two findings of the same instructions stands was decided by the model.
-    list.sort_by(|a, b| {
-        b.predicted_speedup
-            .value
-            .total_cmp(&a.predicted_speedup.value)
-    });
     for one in advice {
         // That nothing is to be gained is only said where nothing was found to gain.
         let about_code = one.function.is_some() && !one.affected().is_empty();
