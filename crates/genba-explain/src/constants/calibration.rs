@@ -30,7 +30,6 @@ pub(crate) const GROUPS: [Outcomes; 2] = [
             "bytewise-compare",
         ],
         count: 35,
-        likely: 1.05,
         low: 0.542,
         high: 2.61,
     }, // From the time of work that need not be done, of data that need not be waited for.
@@ -59,7 +58,6 @@ pub(crate) const GROUPS: [Outcomes; 2] = [
             "field-order",
         ],
         count: 57,
-        likely: 1.91,
         low: 0.46,
         high: 5.39,
     },
@@ -69,7 +67,6 @@ pub(crate) const GROUPS: [Outcomes; 2] = [
 pub(crate) const OTHERS: Outcomes = Outcomes {
     causes: &[],
     count: 94,
-    likely: 1.33,
     low: 0.552,
     high: 4.6,
 };
