@@ -12,7 +12,8 @@ pub struct Requests {
     pub count: u64,
     /// Connections that had one.
     pub connections: u64,
-    /// Records of system calls that the kernel had no room for: requests of that time are wrong or missing.
+    /// Records of system calls that the kernel had no room for, or of more threads than are followed: requests of that
+    /// time are wrong or missing.
     pub lost_records: u64,
     /// Median time, seconds.
     pub median: f64,

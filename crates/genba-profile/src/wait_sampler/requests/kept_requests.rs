@@ -63,7 +63,8 @@ pub struct SeenRequests {
     pub count: u64,
     /// Connections that had one.
     pub connections: u64,
-    /// Records of system calls that the kernel had no room for: requests of that time are wrong or missing.
+    /// Records of system calls that the kernel had no room for, or of more threads than are followed: requests of that
+    /// time are wrong or missing.
     pub lost: u64,
     /// The time of each, or of some drawn at random, ns.
     pub times: Vec<u64>,

@@ -80,7 +80,8 @@ struct Thread {
     state: Option<StateIndex>,
     /// The connection that it read from last or wrote to.
     connection: Option<u64>,
-    /// When it was told last that descriptors are ready, and when it got a CPU last.
+    /// When it was told last that descriptors are ready; 0 once it has waited for other work since. And when it
+    /// got a CPU last.
     ready: u64,
     woken: u64,
     pieces: VecDeque<Piece>,
@@ -180,6 +181,7 @@ struct Connection {
     request: Option<(u64, i32)>,
     /// The request with its last answer so far.
     answered: Option<SeenRequest>,
+    /// End of the last answer, or when it was accepted.
     last_end: u64,
     counted: bool,
 }
@@ -199,6 +201,8 @@ pub struct RequestLog {
     connections: HashMap<(i32, u64), Option<Connection>>,
     next_number: u64,
     served: u64,
+    /// Records of threads beyond those that are followed.
+    not_followed: u64,
     kept: KeptRequests,
 }
 
@@ -215,7 +219,7 @@ impl RequestLog {
         self.follow(known, is_accepted);
     }
 
-    /// No more records will come.
+    /// No more records will come; so many were lost on the way.
     pub fn finish(mut self, lost: u64, is_accepted: &mut IsAccepted<'_>) -> SeenRequests {
         self.follow(u64::MAX, is_accepted);
         for connection in self.connections.into_values().flatten() {
@@ -223,7 +227,7 @@ impl RequestLog {
                 self.kept.add(answered);
             }
         }
-        self.kept.finish(self.served, lost)
+        self.kept.finish(self.served, lost + self.not_followed)
     }
 
     fn follow(&mut self, known: u64, is_accepted: &mut IsAccepted<'_>) {
@@ -245,6 +249,7 @@ impl RequestLog {
             event,
         } = record;
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
+            self.not_followed += 1;
             return;
         }
         let most = MAX_PIECES / (self.threads.len() + 1);
@@ -263,7 +268,12 @@ impl RequestLog {
                 thread.woken = time;
             }
             CallEvent::Preempted => thread.kind = PartKind::Preempted,
-            CallEvent::Blocks => thread.kind = PartKind::Blocked,
+            CallEvent::Blocks => {
+                thread.kind = PartKind::Blocked;
+                if thread.call.is_some_and(|call| waits_for_work(call.0)) {
+                    thread.ready = 0;
+                }
+            }
             CallEvent::Enter { number, .. } if number == libc::SYS_exit => {
                 self.threads.remove(&tid);
             }
@@ -315,7 +325,9 @@ impl RequestLog {
         match call.number {
             libc::SYS_accept | libc::SYS_accept4 if call.result >= 0 => {
                 self.closed((call.pid, call.result as u64));
-                let connection = self.connection();
+                let mut connection = self.connection();
+                // Nothing can have been asked before.
+                connection.last_end = call.time;
                 self.insert((call.pid, call.result as u64), Some(connection));
             }
             libc::SYS_close if call.result == 0 => self.closed(key),
@@ -439,6 +451,19 @@ fn writes(number: i64) -> bool {
             | libc::SYS_sendmsg
             | libc::SYS_sendfile
     )
+}
+
+/// Whether a thread that is blocked in a call may be idle: what it was told before is done.
+fn waits_for_work(number: i64) -> bool {
+    reads(number)
+        || matches!(
+            number,
+            libc::SYS_futex
+                | libc::SYS_accept
+                | libc::SYS_accept4
+                | libc::SYS_nanosleep
+                | libc::SYS_clock_nanosleep
+        )
 }
 
 /// Whether a call waits for any of several descriptors.

@@ -120,6 +120,35 @@ fn in_an_event_loop_a_request_waits_for_those_before_it() {
 }
 
 #[test]
+fn a_thread_that_waited_for_other_work_begins_a_request_when_it_reads_it() {
+    let mut stream = Stream::default();
+    // It was told of a descriptor long before it took this connection from a queue.
+    stream.blocked([1, 2, 10, 11], 5, (EPOLL, 3), 1);
+    stream.blocked([20, 21, 900, 901], 5, (FUTEX, 0), 0);
+    stream.call([910, 911], 5, (READ, 10), 64);
+    stream.call([920, 930], 5, (WRITE, 10), 9);
+    let one = &requests(&stream.0).slowest[0];
+    assert_eq!((one.began, one.ns), (910, 20));
+    // A connection that is accepted after it was told of something has asked nothing before.
+    let mut stream = Stream::default();
+    stream.blocked([1, 2, 10, 11], 5, (EPOLL, 3), 1);
+    stream.call([500, 510], 5, (libc::SYS_accept4, 3), 12);
+    stream.call([520, 521], 5, (READ, 12), 64);
+    stream.call([530, 540], 5, (WRITE, 12), 9);
+    let one = &requests(&stream.0).slowest[0];
+    assert_eq!((one.began, one.ns), (520, 20));
+}
+
+#[test]
+fn records_of_more_threads_than_are_followed_count_as_lost() {
+    let mut stream = Stream::default();
+    for tid in 0..MAX_THREADS as i32 + 3 {
+        stream.add(1 + tid as u64, tid, CallEvent::In);
+    }
+    assert_eq!(requests(&stream.0).lost, 3);
+}
+
+#[test]
 fn a_request_that_is_handed_over_has_the_answering_threads_time() {
     let mut stream = Stream::default();
     stream.blocked([1, 2, 100, 101], 5, (READ, 10), 64);
