@@ -1,4 +1,4 @@
-//! Arguments of verbs that watch running processes instead of running a command.
+//! Arguments of verbs that watch running processes, or whole CPUs, instead of running a command.
 
 use std::time::Duration;
 

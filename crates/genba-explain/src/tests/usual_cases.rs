@@ -89,8 +89,17 @@ fn searched(search: Search) -> AnalysisInput {
     let mut input = program(vec![one]);
     let mut observed = observations();
     let same = if search == Search::Others { 0.1 } else { 0.99 };
-    observed.repeated_loops.push(RepeatedLoop {
-        head: point(&input, 0, 3),
+    observed
+        .repeated_loops
+        .push(elements_compared(&input, same));
+    input.observed = Some(observed);
+    input
+}
+
+/// The search loop, of whose runs the part `same` compares the elements of the one before.
+fn elements_compared(input: &AnalysisInput, same: f64) -> RepeatedLoop {
+    RepeatedLoop {
+        head: point(input, 0, 3),
         seen: seen(same),
         repeats_previous: seen(same),
         starts_as_previous: None,
@@ -98,9 +107,7 @@ fn searched(search: Search) -> AnalysisInput {
         share_of_instructions: share_of(0.5),
         instructions_per_run: 15.0,
         stores_outside: 0.0,
-    });
-    input.observed = Some(observed);
-    input
+    }
 }
 
 #[test]
@@ -189,16 +196,9 @@ fn looked_closer(fitting: u64) -> AnalysisInput {
     );
     let mut input = program(vec![one]);
     let mut observed = observations();
-    observed.repeated_loops.push(RepeatedLoop {
-        head: point(&input, 0, 3),
-        seen: seen(0.99),
-        repeats_previous: seen(0.99),
-        starts_as_previous: None,
-        distinct_per_burst: 3.0,
-        share_of_instructions: share_of(0.5),
-        instructions_per_run: 15.0,
-        stores_outside: 0.0,
-    });
+    observed
+        .repeated_loops
+        .push(elements_compared(&input, 0.99));
     input.observed = Some(observed);
     input
 }

@@ -28,7 +28,7 @@ static inline __attribute__((unused)) double read_double(const char *text, char 
         number = number * 10 + (unsigned long long)(*at - '0');
         places += point != NULL;
     }
-    if (!digits || (at == point + 1 && digits < 1) || (*at | 32) == 'e' || (*at | 32) == 'x' || (*at | 32) == 'p')
+    if (!digits || (*at | 32) == 'e' || (*at | 32) == 'x' || (*at | 32) == 'p')
         return strtod(text, end);
     if (end)
         *end = (char *)at;
@@ -55,14 +55,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     if file.source().contains("read_double") {
         return Err("its file has a function read_double already".to_owned());
     }
-    if subject
-        .sources
-        .files
-        .iter()
-        .any(|one| one.source().contains("setlocale"))
-    {
-        return Err("the program sets a locale, which may have another decimal point".to_owned());
-    }
+    subject.without_locale()?;
     let mut edits = Vec::new();
     for node in subject.nodes_by_place() {
         if node.kind() != "call_expression" || !subject.is_at_place(node) {

@@ -51,11 +51,9 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     if file.dialect != Dialect::Cpp {
         return Err("its file is not C++".to_owned());
     }
-    if ["std::locale", "setlocale", "imbue", "DirectStream"]
-        .iter()
-        .any(|one| file.source().contains(one))
-    {
-        return Err("its file sets a locale".to_owned());
+    subject.without_locale()?;
+    if file.source().contains("DirectStream") {
+        return Err("its file has a class DirectStream already".to_owned());
     }
     let function = squash(file.text(subject.function));
     if [
@@ -88,10 +86,14 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         return Err("its function makes no std::ostringstream".to_owned());
     }
     edits.push(Edit::insert(subject.before_code(), STREAM));
-    Ok(vec![subject.rewrite(
-        "put the text together in a string instead of a stream",
-        edits,
-    )])
+    Ok(vec![Rewrite {
+        // A stream refuses all that follows one.
+        assumes: vec!["no null pointer is put in as a text".to_owned()],
+        ..subject.rewrite(
+            "put the text together in a string instead of a stream",
+            edits,
+        )
+    }])
 }
 
 #[cfg(test)]
@@ -105,5 +107,7 @@ mod tests {
         let text = "#include <sstream>\n\nstd::string f(int n) {\n    std::ostringstream out;\n    out << n << ';';\n    return out.str();\n}\n";
         assert!(rewritten(CAUSE, "a.cc", text, 5).contains("    DirectStream out;\n"));
         refused(CAUSE, "a.cc", &text.replace("<< n", "<< std::hex << n"), 5);
+        let grouped = format!("{text}\nvoid g() {{ std::locale::global(std::locale(\"\")); }}\n");
+        refused(CAUSE, "a.cc", &grouped, 5);
     }
 }

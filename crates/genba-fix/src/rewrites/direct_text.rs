@@ -48,14 +48,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     if file.source().contains("direct_number(") {
         return Err("its file has a function direct_number already".to_owned());
     }
-    if subject
-        .sources
-        .files
-        .iter()
-        .any(|one| one.source().contains("setlocale"))
-    {
-        return Err("the program sets a locale, which may have another decimal point".to_owned());
-    }
+    subject.without_locale()?;
     let mut functions = String::new();
     let mut edits: Vec<Edit> = Vec::new();
     for node in subject.nodes_by_place() {

@@ -123,6 +123,19 @@ impl<'a> Subject<'a> {
         first <= self.place.end_line && last >= self.place.line
     }
 
+    /// Refuses where numbers may have another decimal point, or grouped digits: a locale is process-wide, so it
+    /// may be set in any of the sources.
+    fn without_locale(&self) -> Result<(), String> {
+        const SET_BY: [&str; 3] = ["setlocale", "std::locale", "imbue"];
+        let mut files = self.sources.files.iter();
+        match files.any(|file| SET_BY.iter().any(|name| file.source().contains(name))) {
+            true => {
+                Err("the program sets a locale, in which numbers may look otherwise".to_owned())
+            }
+            false => Ok(()),
+        }
+    }
+
     /// The nodes of the function with lines of the place first, then the other ones.
     fn nodes_by_place(&self) -> Vec<Node<'a>> {
         let mut nodes = descendants(self.function);
