@@ -24,15 +24,14 @@ static void undo(struct line *l)
     l->newest = (l->newest + KEPT - 1) % KEPT;
 }
 
-/* Turns the letters between two places round. */
-static void reverse(struct line *l, int from, int to)
+static unsigned char letter_for[256];
+
+/* Enciphers the letters between two places. */
+static void encipher(struct line *l, int from, int to)
 {
     keep(l);
-    for (; from < to; from++, to--) {
-        char letter = l->text[from];
-        l->text[from] = l->text[to];
-        l->text[to] = letter;
-    }
+    for (int i = from; i <= to; i++)
+        l->text[i] = (char)letter_for[(unsigned char)l->text[i]];
 }
 
 int main(int argc, char **argv)
@@ -41,12 +40,14 @@ int main(int argc, char **argv)
     struct line *l = calloc(1, sizeof *l);
     for (int i = 0; i < WIDTH; i++)
         l->text[i] = (char)('a' + i * 7 % 26);
+    for (int i = 0; i < 256; i++)
+        letter_for[i] = (unsigned char)(i * 77 + 5);
     uint32_t state = 37;
     uint64_t sum = 0;
     for (size_t c = 0; c < changes; c++) {
         state = state * 1664525 + 1013904223;
         int from = (int)(state >> 21) % 1024;
-        reverse(l, from, from + 400 + (int)(state >> 12 & 511));
+        encipher(l, from, from + 400 + (int)(state >> 12 & 511));
         if (state % 7 == 0)
             undo(l);
         sum = sum * 31 + (unsigned char)l->text[state >> 22];

@@ -90,6 +90,8 @@ pub enum Fix {
     ThreadLocalVariable,
     /// Find the end of a run, then copy it at once.
     CopyRuns,
+    /// Turn the order of several bytes round at once.
+    TurnRoundWords,
     /// Take several digits of a long number with one pass.
     SeveralDigits {
         /// What it is divided by now.

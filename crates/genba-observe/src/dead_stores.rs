@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::byte_map::ByteMap;
 use crate::call_stack::CallStack;
 use crate::code_knowledge::CodeKnowledge;
+use crate::deciding_branches::DecidingBranches;
 use crate::fast_hash::{FastMap, FastSet};
 use crate::first_accesses::{Region, joined, read_first, region_of};
 use crate::tally::{Fates, Partners, Seen};
@@ -30,6 +31,9 @@ pub struct DeadStore {
     pub overwritten_by: CodePoint,
     /// Bytes that one execution writes.
     pub size: u16,
+    /// Branches behind it that decide whether it is read ([`crate::deciding_branches`]).
+    #[serde(default)]
+    pub decided_by: Vec<CodePoint>,
 }
 
 struct Pending {
@@ -39,6 +43,8 @@ struct Pending {
     /// Bytes that are neither overwritten nor read.
     left: u16,
     live: bool,
+    /// Outcomes of branches before it.
+    made: u32,
 }
 
 /// Finds stores that are overwritten unread, those with most executions first.
@@ -50,6 +56,7 @@ pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Dea
         killers: FastMap::default(),
         unknown: FastMap::default(),
         for_kernel: FastSet::default(),
+        deciding: DecidingBranches::default(),
     };
     for burst in bursts {
         let mut stack = CallStack::default();
@@ -69,6 +76,7 @@ pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Dea
                     let by = stack.user_site(event.at, code);
                     found.write((event.at, by.map_or(event.at, |by| by.0)), address, size);
                 }
+                Observed::Branch { taken } => found.deciding.branch(event.at, taken),
                 // The kernel may read anything.
                 Observed::SystemCall { .. } => found.forget(burst.pid, true),
                 _ => {}
@@ -76,6 +84,7 @@ pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Dea
         }
         found.forget(burst.pid, false);
         found.fates.end_of_burst(burst.weight);
+        found.deciding.end_of_burst();
     }
     let fates_read = found.read_later(bursts);
     let killers = &found.killers;
@@ -94,6 +103,7 @@ pub(crate) fn dead_stores(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Dea
                 unknown,
                 overwritten_by: killer.first()?,
                 size: *size,
+                decided_by: found.deciding.of(at),
             })
         })
         .collect()
@@ -109,6 +119,7 @@ struct Found {
     unknown: FastMap<(CodePoint, i32), (u64, Region)>,
     /// Stores whose fate is unknown since the kernel may have read them.
     for_kernel: FastSet<CodePoint>,
+    deciding: DecidingBranches,
 }
 
 /// Share of dead stores from which on later bursts are asked: of stores that are read now and then, those that wait
@@ -189,6 +200,7 @@ impl Found {
             bytes,
             pending,
             fates,
+            deciding,
             ..
         } = self;
         bytes.update(address, size, |byte| {
@@ -199,6 +211,7 @@ impl Found {
             if !one.live {
                 one.live = true;
                 fates.known(one.at, false);
+                deciding.fate(one.at, one.made, false);
             }
             *byte = 0;
         });
@@ -211,6 +224,7 @@ impl Found {
             pending,
             fates,
             killers,
+            deciding,
             ..
         } = self;
         pending.push(Pending {
@@ -219,6 +233,7 @@ impl Found {
             size,
             left: size,
             live: false,
+            made: deciding.now(),
         });
         let own = pending.len() as u32;
         bytes.update(address, size, |byte| {
@@ -228,6 +243,7 @@ impl Found {
                 if one.left == 0 && !one.live {
                     one.live = true;
                     fates.known(one.at, true);
+                    deciding.fate(one.at, one.made, true);
                     let killer = killers.entry(one.at).or_default();
                     killer.0.add(by, 1);
                     killer.1 = killer.1.max(one.size);

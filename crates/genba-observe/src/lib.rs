@@ -24,6 +24,7 @@ mod copied_again;
 mod copy_runs;
 mod data_places;
 mod dead_stores;
+mod deciding_branches;
 mod fast_hash;
 mod first_accesses;
 mod last_calls;

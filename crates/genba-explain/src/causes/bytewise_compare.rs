@@ -37,7 +37,7 @@ use crate::patterns::memory_scans::memory_scan;
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = byte_loops(input);
     all.iter()
-        .filter(|one| one.stores.is_empty())
+        .filter(|one| one.stores.is_empty() && !one.turns_round)
         .map(candidate)
         .chain(without_branches(input))
         .chain(through_memory(input))

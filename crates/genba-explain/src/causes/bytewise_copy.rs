@@ -1,10 +1,11 @@
 //! `bytewise-copy`: long runs copied or appended one byte at a time.
 //!
 //! **Signature.** A loop whose usual path loads a byte, stores it unchanged and advances by one, in
-//! runs of 16 bytes or more. A comparison that finds the end of the run is no other use of the
-//! byte. Or a loop that appends a byte per iteration to a buffer whose length it loads from memory
-//! and stores there again ([`crate::patterns::appends`]). Or calls that hand on a few bytes each and,
-//! as bursts show, take up where the one before stopped, or store there.
+//! runs of 16 bytes or more; it may store them from the other end of a run. A comparison that finds
+//! the end of the run is no other use of the byte. Or a loop that appends a byte per iteration to a
+//! buffer whose length it loads from memory and stores there again ([`crate::patterns::appends`]). Or
+//! calls that hand on a few bytes each and, as bursts show, take up where the one before stopped, or
+//! store there.
 //!
 //! **Confirmation.** The counted run length.
 //!
@@ -224,7 +225,10 @@ fn candidate(found: &ByteLoop) -> Candidate {
         Cause::BytewiseCopy,
         Some(found.function),
         site,
-        Fix::CopyRuns,
+        match found.turns_round {
+            true => Fix::TurnRoundWords,
+            false => Fix::CopyRuns,
+        },
     );
     one.affected = found.path.clone();
     one.residual_fraction = found.residual_fraction(BYTE_COPY_CYCLES);

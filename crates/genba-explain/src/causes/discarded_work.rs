@@ -2,8 +2,8 @@
 //!
 //! **Signature.** Observed: most results of calls or of computations are stored and overwritten by those of the
 //! next round unread; some are read, so that they are wanted now and then. For stores of the user's own
-//! there is a test behind them, or behind the loop that makes nothing but these results, whose outcome comes
-//! as often as they are discarded; a library function that writes text for its caller needs none, since
+//! there is a test behind them, or behind the loop that makes nothing but these results, with whose outcome, as
+//! bursts show, it is decided whether they are read; a library function that writes text for its caller needs none, since
 //! its caller does not read it. Or a call changes nothing, and its result is read on one way of a test only.
 //!
 //! **Confirmation.** The test before the work.
@@ -23,7 +23,7 @@ use crate::causes::unasked_results;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     DISCARDED_WORK_SAVED, MAX_DISCARDED, MIN_DISCARDED, MIN_SHARE_OF_REPEATED_WORK,
-    SAME_SHARE_TOLERANCE, WORK_BEFORE_TEST_SAVED,
+    SAME_TIMES_TOLERANCE, WORK_BEFORE_TEST_SAVED,
 };
 use crate::constants::registers::FLAGS;
 use crate::gain::saved_time::SavedTime;
@@ -102,7 +102,7 @@ fn text(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidate>
     )
 }
 
-/// A test behind the stores that discards as often as they are.
+/// A test behind the stores that decides whether they are read.
 struct Test {
     at: usize,
     discards: f64,
@@ -132,9 +132,9 @@ fn results(sites: &ObservedSites<'_>, number: usize) -> Vec<Candidate> {
         if !plain || !here || !is_enough(&one.seen) || !is_discarded(one.seen.share) {
             continue;
         }
-        let share = one.seen.share.value;
-        let Some(test) = test_behind(function, at, function.counts[at], share)
-            .or_else(|| test_behind_loop(function, at, share))
+        let decides = |branch| decides(sites, one, (number, branch));
+        let Some(test) = test_behind(function, at, function.counts[at], &decides)
+            .or_else(|| test_behind_loop(function, at, &decides))
         else {
             continue;
         };
@@ -247,7 +247,7 @@ fn work_before(input: &AnalysisInput, number: usize, test: usize) -> f64 {
         let before = function.flow.block_of(*at).is_some_and(|block| {
             block == there && *at < test || function.flow.dominates(block, there)
         });
-        before && (count - times).abs() <= SAME_SHARE_TOLERANCE * times
+        before && (count - times).abs() <= SAME_TIMES_TOLERANCE * times
     };
     let members = match function.flow.loop_of_instruction(test) {
         Some(index) => function.loop_instructions(index),
@@ -262,10 +262,20 @@ fn work_before(input: &AnalysisInput, number: usize, test: usize) -> f64 {
     (of_calls + function.heat_of(all)).min(1.0)
 }
 
-/// The first branch behind a store, on all ways from it, that goes one way as often as the store is dead.
-/// One that decides whether the store's loop goes on discards nothing: the next round begins with what
+/// Whether a branch decides what becomes of a store, as bursts show.
+fn decides(sites: &ObservedSites<'_>, store: &DeadStore, branch: (usize, usize)) -> bool {
+    let mut all = store.decided_by.iter();
+    all.any(|one| sites.site(*one) == Some(branch))
+}
+
+/// The first branch behind a store, on all ways from it, that decides whether it is read. One that decides whether the store's loop goes on discards nothing: the next round begins with what
 /// this one made.
-fn test_behind(function: &FunctionInput, store: usize, times: u64, dead: f64) -> Option<Test> {
+fn test_behind(
+    function: &FunctionInput,
+    store: usize,
+    times: u64,
+    decides: &dyn Fn(usize) -> bool,
+) -> Option<Test> {
     let block = function.flow.block_of(store)?;
     let round = function.flow.loop_of_instruction(store);
     let behind = |at: usize, there: BlockId| {
@@ -275,19 +285,25 @@ fn test_behind(function: &FunctionInput, store: usize, times: u64, dead: f64) ->
             function.flow.dominates(block, there)
         }
     };
-    first_test(function, (store, round), times, dead, &behind)
+    first_test(function, (store, round), times, &|at, there| {
+        behind(at, there) && decides(at)
+    })
 }
 
 /// The same of a store in a loop that ends before the test: its run as a whole makes the results.
-fn test_behind_loop(function: &FunctionInput, store: usize, dead: f64) -> Option<Test> {
+fn test_behind_loop(
+    function: &FunctionInput,
+    store: usize,
+    decides: &dyn Fn(usize) -> bool,
+) -> Option<Test> {
     function.loops_around(store).find_map(|index| {
         let one = &function.flow.loops()[index as usize];
         let members = function.flow.loop_blocks(index);
-        let behind = |_: usize, there: BlockId| {
-            !members.contains(&there) && function.flow.dominates(one.head, there)
+        let behind = |at: usize, there: BlockId| {
+            !members.contains(&there) && function.flow.dominates(one.head, there) && decides(at)
         };
         let runs = entries(function, index)?;
-        let test = first_test(function, (store, one.parent), runs, dead, &behind)?;
+        let test = first_test(function, (store, one.parent), runs, &behind)?;
         Some(Test {
             made_by: Some(index),
             ..test
@@ -321,14 +337,13 @@ fn makes_only(function: &FunctionInput, index: u32, discarded: &[usize]) -> bool
         })
 }
 
-/// The nearest branch for which `behind` holds that goes one way as often as results are dead, and does not
-/// end the loop of the store (with the store's instruction).
+/// The nearest branch for which `decides` holds that is met as often as the store, and does not end the store's
+/// loop.
 fn first_test(
     function: &FunctionInput,
     (store, round): (usize, Option<u32>),
     times: u64,
-    dead: f64,
-    behind: &dyn Fn(usize, BlockId) -> bool,
+    decides: &dyn Fn(usize, BlockId) -> bool,
 ) -> Option<Test> {
     let stays = |block: u32| {
         let next = &function.flow.blocks()[block as usize].successors;
@@ -342,13 +357,12 @@ fn first_test(
             return None;
         };
         let there = function.flow.block_of(at)?;
-        let behind = behind(at, there);
         let all = function.counts[at] as f64;
         let taken = function.taken.get(at).copied().flatten()? as f64 / all.max(1.0);
         let discards = taken.max(1.0 - taken);
-        let as_often = all >= (1.0 - SAME_SHARE_TOLERANCE) * times as f64;
-        let fits = (discards - dead).abs() <= SAME_SHARE_TOLERANCE && discards <= MAX_DISCARDED;
-        (behind && as_often && fits && stays(there)).then_some(Test {
+        let as_often = all >= (1.0 - SAME_TIMES_TOLERANCE) * times as f64;
+        let fits = as_often && discards <= MAX_DISCARDED;
+        (fits && stays(there) && decides(at, there)).then_some(Test {
             at,
             discards,
             made_by: None,
@@ -396,12 +410,13 @@ fn of_callees(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {
             targets
                 .find(|(_, to)| {
                     let same = to.function == callee.function && to.module == callee.module;
-                    same && to.count as f64 >= (1.0 - SAME_SHARE_TOLERANCE) * all as f64
+                    same && to.count as f64 >= (1.0 - SAME_TIMES_TOLERANCE) * all as f64
                 })
                 .map(|(site, to)| (caller, site.at, to))
         })?;
     let function = &input.functions[caller];
-    let test = test_behind(function, site, target.count, first.seen.share.value)?;
+    let decides = |branch| decides(sites, first, (caller, branch));
+    let test = test_behind(function, site, target.count, &decides)?;
     let share = share_of_target(input, caller, target);
     if share < MIN_SHARE_OF_REPEATED_WORK || tests_return_value(function, test.at, site) {
         return None;

@@ -178,8 +178,8 @@ pub(crate) const MAX_CYCLES_OF_CHAIN: f64 = 1.25;
 /// Share of results that nobody reads, lower end of the interval. Chosen: most of them.
 pub(crate) const MIN_DISCARDED: f64 = 0.6;
 
-/// Difference between the share of results that nobody reads and of tests that discard. Chosen.
-pub(crate) const SAME_SHARE_TOLERANCE: f64 = 0.1;
+/// Difference between executions of what runs once for each other. Chosen.
+pub(crate) const SAME_TIMES_TOLERANCE: f64 = 0.1;
 
 /// Fraction of the discarded work that goes when the test comes first. Chosen: some of it is what the test
 /// needs.

@@ -36,6 +36,8 @@ pub struct ByteLoop {
     pub stores: Vec<usize>,
     /// Comparisons of one loaded byte with another.
     pub compares_two: bool,
+    /// Whether it goes up at one place and down at another: bytes turned round.
+    pub turns_round: bool,
     /// Iterations.
     pub iterations: u64,
     /// Bytes in a run, on average.
@@ -94,6 +96,7 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
                 loads: bytes.loads,
                 stores: bytes.stores,
                 compares_two: bytes.compares_two,
+                turns_round: bytes.turns_round,
                 iterations: path.iterations,
                 run,
                 each,
@@ -149,6 +152,7 @@ struct Bytes {
     loads: Vec<usize>,
     stores: Vec<usize>,
     compares_two: bool,
+    turns_round: bool,
     width: usize,
 }
 
@@ -369,6 +373,7 @@ impl Path {
             loads,
             stores,
             compares_two,
+            turns_round: steps.iter().any(|step| step.signum() != steps[0].signum()),
             width,
         })
     }

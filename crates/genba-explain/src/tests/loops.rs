@@ -3,7 +3,7 @@
 
 use iced_x86::code_asm::*;
 
-use genba_model::{ByteOperation, Fact, LoopFact};
+use genba_model::{ByteOperation, Fact, Fix, LoopFact};
 
 use crate::causes::bytewise_compare;
 use crate::causes::bytewise_copy;
@@ -15,8 +15,17 @@ use crate::tests::synthetic::{function, has_fact, program};
 
 const ITERATIONS: u64 = 10_000_000;
 
-/// `while ((*out++ = *in++) != '{')`, in runs of so many bytes; what is done to the byte between.
-fn copy(run: u64, changed: bool) -> FunctionInput {
+/// How a byte arrives.
+#[derive(PartialEq)]
+enum Byte {
+    AsItIs,
+    Changed,
+    /// At the other end: `*out--`.
+    TurnedRound,
+}
+
+/// `while ((*out++ = *in++) != '{')`, in runs of so many bytes.
+fn copy(run: u64, byte: Byte) -> FunctionInput {
     let (iterations, runs) = (ITERATIONS, ITERATIONS / run);
     function(
         "copy",
@@ -25,14 +34,17 @@ fn copy(run: u64, changed: bool) -> FunctionInput {
             a.nop()?;
             a.set_label(&mut head)?;
             a.movzx(eax, byte_ptr(rsi))?;
-            if changed {
+            if byte == Byte::Changed {
                 a.xor(eax, 0x20)?;
             } else {
                 a.nop()?;
             }
             a.mov(byte_ptr(rdi), al)?;
             a.add(rsi, 1)?;
-            a.add(rdi, 1)?;
+            match byte {
+                Byte::TurnedRound => a.sub(rdi, 1)?,
+                _ => a.add(rdi, 1)?,
+            }
             a.cmp(al, 0x7b)?;
             a.jne(head)?;
             a.ret()
@@ -48,7 +60,7 @@ fn copy(run: u64, changed: bool) -> FunctionInput {
 
 #[test]
 fn bytewise_copy_is_found_for_long_runs() {
-    let found = bytewise_copy::detect(&program(vec![copy(200, false)]));
+    let found = bytewise_copy::detect(&program(vec![copy(200, Byte::AsItIs)]));
     assert_eq!(found.len(), 1);
     assert!(found[0].site.contains(&3) && found[0].site.contains(&1));
     assert!(has_fact(&found, |fact| matches!(
@@ -60,13 +72,24 @@ fn bytewise_copy_is_found_for_long_runs() {
         found[0].residual_fraction.value < 0.05,
         "90 cycles a byte become a fraction"
     );
-    assert!(bytewise_compare::detect(&program(vec![copy(200, false)])).is_empty());
+    assert!(bytewise_compare::detect(&program(vec![copy(200, Byte::AsItIs)])).is_empty());
 }
 
 #[test]
 fn bytewise_copy_is_not_found_for_short_runs_or_changed_bytes() {
-    assert!(bytewise_copy::detect(&program(vec![copy(6, false)])).is_empty());
-    assert!(bytewise_copy::detect(&program(vec![copy(200, true)])).is_empty());
+    assert!(bytewise_copy::detect(&program(vec![copy(6, Byte::AsItIs)])).is_empty());
+    assert!(bytewise_copy::detect(&program(vec![copy(200, Byte::Changed)])).is_empty());
+}
+
+#[test]
+fn bytes_that_are_turned_round_are_told_so() {
+    let fix = |byte| {
+        bytewise_copy::detect(&program(vec![copy(200, byte)]))[0]
+            .fix
+            .clone()
+    };
+    assert_eq!(fix(Byte::TurnedRound), Fix::TurnRoundWords);
+    assert_eq!(fix(Byte::AsItIs), Fix::CopyRuns);
 }
 
 /// `while (*a == *b) a++, b++`, or a sum of what is read.

@@ -66,6 +66,7 @@ fn every_fix_has_a_sentence() {
         Fix::TestOrder,
         Fix::ThreadLocalVariable,
         Fix::CopyRuns,
+        Fix::TurnRoundWords,
         Fix::HandOnRuns,
         Fix::CountTrailingZeros,
         Fix::CountLeadingZeros,

@@ -66,6 +66,11 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "struct context *c = pthread_getspecific(key);",
             "static _Thread_local struct context *current;\nstruct context *c = current;",
         ),
+        Fix::TurnRoundWords => (
+            "for (i = 0; i < n; i++)\n    out[n - 1 - i] = in[i];",
+            "uint64_t word;\nfor (i = 0; i + 8 <= n; i += 8) {\n    memcpy(&word, in + i, 8);\n    \
+             word = __builtin_bswap64(word);\n    memcpy(out + n - 8 - i, &word, 8);\n}",
+        ),
         Fix::CopyRuns => (
             "while (*in && *in != '{')\n    *out++ = *in++;",
             "size_t n = strcspn(in, \"{\");\nmemcpy(out, in, n);\nin += n; out += n;",

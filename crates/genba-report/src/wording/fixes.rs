@@ -104,6 +104,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
              the program (in libraries that are not loaded by dlopen: -ftls-model=initial-exec), or \
              look it up once and pass it on."
         }
+        Fix::TurnRoundWords => {
+            "Load eight bytes at a time, turn them round with one byte swap (__builtin_bswap64, \
+             u64::swap_bytes; sixteen with pshufb), and store them at the other end."
+        }
         Fix::CopyRuns => {
             "Find the end of the run first (memchr, strcspn, or a known length), then copy it with \
              one memcpy (copy_from_slice, extend_from_slice in Rust)."
