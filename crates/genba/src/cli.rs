@@ -48,8 +48,8 @@ fn accepting_bytes(command: Command) -> Command {
   genba wait -- ./prog args             what it waits for when it is not on a CPU
   genba stat -- ./prog args             hardware and software counters, as perf stat -d
 
-Exit codes: 0 success; 1 a gate refused; 2 usage error; 3 the target failed; 4 not supported on this
-machine; 130 interrupted.",
+Exit codes: 0 success; 1 a gate refused; 2 usage error; 3 the target failed; 4 not supported on
+this machine; 130 interrupted.",
     max_term_width = 100,
     arg_required_else_help = true
 )]
@@ -139,4 +139,28 @@ pub enum Verb {
     Completions(verbs::completions_and_man::CompletionsArgs),
     /// Write man pages into a directory.
     Man(verbs::completions_and_man::ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// Help is wrapped at 100 columns: a longer line of its closing words would leave single words behind.
+    #[test]
+    fn closing_words_of_help_fit_its_width() {
+        let mut all = vec![Cli::command()];
+        while let Some(one) = all.pop() {
+            let closing = one.get_after_help().map(ToString::to_string);
+            for line in closing.unwrap_or_default().lines() {
+                let example = line.starts_with("  ");
+                assert!(
+                    example || line.chars().count() <= 98,
+                    "{}: {line}",
+                    one.get_name()
+                );
+            }
+            all.extend(one.get_subcommands().cloned());
+        }
+    }
 }

@@ -18,9 +18,9 @@ use crate::output::Output;
   genba bench --budget 2min suite.toml               a suite; also benchmark_driver's YAML
   genba bench --reference ./old ./new ./newer        hyperfine's flags: docs/bench.md has them all
 
-Runs are interleaved in random order and compared in pairs by a sequential test.
-Every {NAME} of -L and -P is replaced in commands, names, --prepare and other steps, --env, --input
-and --directory.")]
+Runs are interleaved in random order and compared in pairs by a sequential test. Every {NAME} of
+-L and -P is replaced in commands, names, --prepare and other steps, --env, --input and
+--directory.")]
 pub struct Args {
     #[command(flatten)]
     compare: CompareArgs,

@@ -26,8 +26,8 @@ use crate::session::{ExperimentArgs, Session};
   genba bisect source big.c -- gcc -O2 -c {FILE} -o /dev/null
 
 The ends are compared first and the culprit last, both by the sequential test of genba bench. In
-between, a probabilistic search chooses what to run next. With --metric exact-instructions there is
-no noise, and a binary search is enough.")]
+between, a probabilistic search chooses what to run next. With --metric exact-instructions there
+is no noise, and a binary search is enough.")]
 pub struct Args {
     #[command(subcommand)]
     what: What,

@@ -47,8 +47,9 @@ A plan, complete:
   name = \"zen4\"
   constraint = \"zen4\"
 
-Run the same command again to resume: what is stored is not measured again. docs/campaigns.md has
-the keys of a plan. Exit codes: 0 all blocks are measured; 3 a build or block failed or is missing.")]
+Run the same command again to resume: what is stored is not measured again. docs/campaigns.md
+has the keys of a plan. Exit codes: 0 all blocks are measured; 3 a build or block failed or is
+missing.")]
 pub struct Args {
     /// The plan (TOML).
     #[arg(value_name = "PLAN", required_unless_present = "worker")]

@@ -28,9 +28,9 @@ use crate::session::{BuildArgs, ExperimentArgs, Session, line_of};
   genba fix --apply                           write a patch that gains into the sources
   genba fix --dry-run                         show the rewrites without trying them
 
-Rewrites C and C++ where a rule applies; no patch comes out that does not compile, changes the output or
-gains nothing. Without --build the program is built with the options that its debug information records, if
-it has few translation units.")]
+Rewrites C and C++ where a rule applies; no patch comes out that does not compile, changes the
+output or gains nothing. Without --build the program is built with the options that its debug
+information records, if it has few translation units.")]
 pub struct Args {
     /// Number of the finding.
     #[arg(value_name = "N", default_value_t = 1)]

@@ -27,7 +27,8 @@ use crate::progress_line::ProgressLine;
 
 Counts executions exactly at sizes that it doubles while they are affordable, and fits for each
 function how its instructions and calls grow: constant, log, linear, n log n, quadratic, cubic,
-exponential. Child processes are counted, too. What grows faster than n log n is named with its line, and extrapolated to --at.")]
+exponential. Child processes are counted, too. What grows faster than n log n is named with its
+line, and extrapolated to --at.")]
 pub struct Args {
     /// Size of the input: NAME=64..65536 (doublings between), NAME=64.. or NAME=100,200,400
     /// [default: the one {NAME} in the command, from 64 on].

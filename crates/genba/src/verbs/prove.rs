@@ -22,10 +22,11 @@ use crate::progress_line::ProgressLine;
   genba prove 2 -i 7f3a                         the second finding of a case
   genba prove --json -i latest
 
-The command of the case is run again some times. Its code runs translated, and the instructions of the
-finding exist twice: as they are, and changed. Every few milliseconds each thread goes from one to the
-other, in random order, and what an execution takes is compared. Nothing is claimed where two copies of
-the unchanged code differ, or where the output of the changed program does.")]
+The command of the case is run again some times. Its code runs translated, and the instructions
+of the finding exist twice: as they are, and changed. Every few milliseconds each thread goes
+from one to the other, in random order, and what an execution takes is compared. Nothing is
+claimed where two copies of the unchanged code differ, or where the output of the changed
+program does.")]
 pub struct Args {
     /// Number of the finding, as `genba explain -i CASE` lists them.
     #[arg(value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]

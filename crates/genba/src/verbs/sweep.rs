@@ -21,9 +21,9 @@ use crate::session::{ExperimentArgs, Session, line_as_given};
   genba sweep --param SIZE=4K..256M:log2 --metric ns --metric-regex 'ns=([0-9.]+) ns' -- ./chase {SIZE}
   genba sweep --param N=0..64:8 --param M=1,2,4 -- ./prog {N} {M}     two parameters: a table
 
-Measures a coarse grid first, every setting once per block in random order, then adds settings where
-the curve changes, until each change point (knee) is located as finely as the parameter allows or
-the budget is spent. Change points are steps or hinges; a smooth curve has none.")]
+Measures a coarse grid first, every setting once per block in random order, then adds settings
+where the curve changes, until each change point (knee) is located as finely as the parameter
+allows or the budget is spent. Change points are steps or hinges; a smooth curve has none.")]
 pub struct Args {
     /// Parameter: NAME=1..1024:log2 (powers of two, refined between them), NAME=0..64:8 (steps of
     /// 8), NAME=1..9 or NAME=a,b,c; twice for two parameters.

@@ -42,8 +42,8 @@ use state::{Action, Screenful, State};
 Keys: arrows, PgUp, PgDn, Home, End move; Enter or a annotates; Esc returns; p or space pauses;
 t shows the threads; z discards the samples so far; + and - change the window; q quits.
 
-Threads: share of their wall time on a CPU, runnable without one, and blocked (the kernel's account).
-What they are blocked in: genba wait -p PID.")]
+Threads: share of their wall time on a CPU, runnable without one, and blocked (the kernel's
+account). What they are blocked in: genba wait -p PID.")]
 pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,

@@ -30,10 +30,11 @@ use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
   genba try --auto 7f3a                            the workload of a case, its causes first
   genba try --list                                 all presets
 
-With --build the program is built in copies of its source tree (--source), never in the tree itself.
-The command runs in the copy, in the directory that corresponds to the current one: write ./src/prog,
-and absolute paths for files outside. {tree} is replaced by the directory of the copy; absolute paths
-into the source tree are redirected to the copy. Flags are added by compiler wrappers in PATH.")]
+With --build the program is built in copies of its source tree (--source), never in the tree
+itself. The command runs in the copy, in the directory that corresponds to the current one:
+write ./src/prog, and absolute paths for files outside. {tree} is replaced by the directory of
+the copy; absolute paths into the source tree are redirected to the copy. Flags are added by
+compiler wrappers in PATH.")]
 pub struct Args {
     /// Try all presets that apply, those for the causes found by `explain` first; drop those that
     /// cannot win, and combine those that gain. The default where nothing else is named.
