@@ -97,6 +97,7 @@ mod tests {
                 precision: Precision::Skid,
             },
             imported_from: None,
+            thread_times: Vec::new(),
             command: Vec::new(),
             samples: 100,
             lost: 0,

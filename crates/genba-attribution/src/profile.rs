@@ -49,6 +49,7 @@ impl ResolvedProfile {
         Profile {
             event: self.event.clone(),
             imported_from: None,
+            thread_times: Vec::new(),
             command: self.command.clone(),
             samples: self.hits.all.samples,
             lost: totals.lost,

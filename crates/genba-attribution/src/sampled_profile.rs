@@ -144,6 +144,7 @@ impl<'a> Shares<'a> {
         Profile {
             event: detail.event.clone(),
             imported_from: Some(format.to_owned()),
+            thread_times: Vec::new(),
             command: detail.command.clone(),
             samples: self.samples,
             lost: detail.lost,

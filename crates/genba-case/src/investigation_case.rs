@@ -190,6 +190,7 @@ fn without_stacks(profile: &Profile) -> Profile {
     Profile {
         event: profile.event.clone(),
         imported_from: profile.imported_from.clone(),
+        thread_times: profile.thread_times.clone(),
         command: profile.command.clone(),
         samples: profile.samples,
         lost: profile.lost,

@@ -206,6 +206,7 @@ mod tests {
                 precision: Precision::Skid,
             },
             imported_from: None,
+            thread_times: Vec::new(),
             command: Vec::new(),
             samples: 10_000,
             lost: 0,

@@ -172,6 +172,9 @@ pub struct Profile {
     pub modules: Vec<ModuleRow>,
     /// Threads, largest share first.
     pub threads: Vec<ThreadRow>,
+    /// How the wall time of each thread divides, by the kernel's account: of `top` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread_times: Vec<crate::ThreadTime>,
     /// Call edges between functions.
     #[serde(default)]
     pub edges: Vec<CallEdge>,

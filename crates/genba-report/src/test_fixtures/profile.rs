@@ -86,6 +86,7 @@ pub fn profile() -> Profile {
     Profile {
         event: event(),
         imported_from: None,
+        thread_times: Vec::new(),
         command: vec!["./tostr".into(), "300".into()],
         samples: 9000,
         lost: 12,

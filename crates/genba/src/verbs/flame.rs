@@ -142,6 +142,7 @@ fn of_script(script: ScriptProfile) -> Profile {
             precision: Precision::Skid,
         },
         imported_from: None,
+        thread_times: Vec::new(),
         command: script.command,
         samples: script.samples,
         lost: 0,

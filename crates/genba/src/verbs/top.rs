@@ -203,7 +203,8 @@ fn print_once(
         std::thread::sleep(Duration::from_millis(1100));
     }
     tail.read().map_err(|error| cannot_read(&error))?;
-    let profile = resolved(&tail, directory)?.profile(&ProfileOptions::default());
+    let mut profile = resolved(&tail, directory)?.profile(&ProfileOptions::default());
+    profile.thread_times = threads;
     if args.json.wanted() {
         return output.json(&args.json, "profile", profile);
     }
@@ -217,7 +218,7 @@ fn print_once(
     };
     let mut text = terminal::report(&profile, &options, output.screen());
     text.push_str(&terminal::thread_times(
-        &threads,
+        &profile.thread_times,
         options.limit,
         output.screen(),
     ));

@@ -25,6 +25,12 @@ fn once_prints_one_window_of_a_running_command() {
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(document["kind"], "profile");
     assert!(document["samples"].as_u64() > Some(0), "{out}");
+    let threads = document["thread_times"].as_array().expect("threads");
+    let shell = threads.iter().find(|one| one["name"] == "sh");
+    assert!(
+        shell.is_some_and(|one| one["running"].as_f64() > Some(0.0)),
+        "{out}"
+    );
     // The shell was ended with genba, or this would never have come here.
 }
 
