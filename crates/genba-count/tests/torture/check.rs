@@ -111,7 +111,8 @@ pub fn request(
     }
 }
 
-fn behaviour(directory: &Path, status: i32) -> Behaviour {
+/// What a run in the directory wrote, with how it ended.
+pub fn behaviour(directory: &Path, status: i32) -> Behaviour {
     let [output, errors] = files(directory).map(|path| std::fs::read(path).unwrap_or_default());
     Behaviour {
         output,
@@ -126,12 +127,24 @@ pub fn natively(directory: &Path, path: &Path, program: &Program) -> Behaviour {
     let mut launcher = Launcher::new().expect("a launcher");
     let cancel = Cancel::new().expect("a token");
     let finished = launcher.run(&request.spec, &cancel).expect("it runs");
-    let status = match finished.record.exit {
+    behaviour(directory, status(program, finished.record.exit))
+}
+
+/// An exit status as a shell gives it.
+pub fn status(program: &Program, exit: ExitKind) -> i32 {
+    match exit {
         ExitKind::Code(code) => code,
         ExitKind::Signal { signal, .. } => 128 + signal,
         other => panic!("{}: {other:?}", program.label()),
-    };
-    behaviour(directory, status)
+    }
+}
+
+/// What differs from the native behaviour, in a sentence.
+pub fn difference(native: &Behaviour, here: &Behaviour) -> Vec<String> {
+    match here == native {
+        true => Vec::new(),
+        false => vec![format!("natively {} but {}", shown(native), shown(here))],
+    }
 }
 
 /// Runs it under the engine; the differences, a sentence each.
@@ -162,9 +175,7 @@ pub fn run(
     if program.expect == Expect::Refused {
         wrong.push("not refused".to_owned());
     }
-    if here != *native {
-        wrong.push(format!("natively {} but {}", shown(native), shown(&here)));
-    }
+    wrong.extend(difference(native, &here));
     if (native.status > 128) != counts.processes[0].cut_short.is_some() {
         let said = &counts.processes[0].cut_short;
         wrong.push(format!("status {} but cut short: {said:?}", native.status));

@@ -5,13 +5,15 @@
 //! each of their instructions is executed N times. What the engine cannot count it must refuse.
 //!
 //! Two runs of each in every test run, the second with all jumps recorded and with bursts; a hundred
-//! by `make torture`, in all four combinations. `TORTURE=name` selects the programs whose names
+//! by `make torture`, in all four combinations, and with equivalent changes of the code that are switched on
+//! and off. `TORTURE=name` selects the programs whose names
 //! contain that, `TORTURE_RUNS=N` the number of runs.
 
 #[path = "../support/mod.rs"]
 mod support;
 
 mod check;
+mod duet;
 mod programs;
 
 use std::collections::BTreeMap;
@@ -31,8 +33,17 @@ fn runs(usual: usize) -> usize {
     given.and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
+/// How a program is run under the engine.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    /// Counted: by turns with all jumps recorded, and with bursts.
+    Counted,
+    /// Not counted, with changes of the code.
+    Changed,
+}
+
 /// Checks the programs on all CPUs at a time.
-fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
+fn torture(test: &str, mode: Mode, runs: usize, wanted: impl Fn(&Program) -> bool) {
     let programs: Vec<&Program> = PROGRAMS.iter().filter(|program| wanted(program)).collect();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
@@ -45,8 +56,9 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
                 };
                 let directory = tempfile::tempdir().expect("a directory");
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let engine = engine.as_ref();
                     let wrong =
-                        check_program(test, engine.as_ref(), directory.path(), program, runs);
+                        check_program(test, (engine, mode), directory.path(), program, runs);
                     failures.lock().expect("no worker has failed").extend(wrong);
                 }
             });
@@ -59,7 +71,7 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
 /// What differs from the native run of a program, with how often.
 fn check_program(
     test: &str,
-    engine: &dyn Engine,
+    (engine, mode): (&dyn Engine, Mode),
     directory: &Path,
     program: &Program,
     runs: usize,
@@ -76,15 +88,20 @@ fn check_program(
     let mut wrong = BTreeMap::<String, usize>::new();
     for run in 0..runs {
         let (transfers, bursts) = (run % 2 == 1, run.div_ceil(2) % 2 == 1);
-        let differences = check::run(
-            engine, directory, &path, program, &native, transfers, bursts,
-        );
+        let (how, differences) = match mode {
+            Mode::Changed => {
+                let found = duet::run(directory, &path, program, &native, run as u64);
+                ("with changes: ", found)
+            }
+            Mode::Counted => {
+                let found = check::run(
+                    engine, directory, &path, program, &native, transfers, bursts,
+                );
+                (if bursts { "with bursts: " } else { "" }, found)
+            }
+        };
         for what in differences {
-            let what = match bursts {
-                true => format!("with bursts: {what}"),
-                false => what,
-            };
-            *wrong.entry(what).or_default() += 1;
+            *wrong.entry(format!("{how}{what}")).or_default() += 1;
         }
     }
     let report = |(what, times): (String, usize)| {
@@ -97,15 +114,30 @@ fn check_program(
 
 #[test]
 fn counted_programs_behave_as_natively() {
-    torture("torture", runs(2), |program| {
+    torture("torture", Mode::Counted, runs(2), |program| {
         !program.slow && wanted(program)
     });
 }
 
 #[test]
+fn changed_programs_behave_as_natively() {
+    torture("torture", Mode::Changed, runs(1), |program| {
+        !program.slow && wanted(program)
+    });
+    let available = support::engine("genba", "torture").is_some();
+    assert!(!available || duet::BLOCKS.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
 #[ignore = "minutes: make torture"]
 fn counted_programs_behave_as_natively_a_hundred_times() {
-    torture("torture", runs(100), wanted);
+    torture("torture", Mode::Counted, runs(100), wanted);
+}
+
+#[test]
+#[ignore = "minutes: make torture"]
+fn changed_programs_behave_as_natively_a_hundred_times() {
+    torture("torture", Mode::Changed, runs(100), wanted);
 }
 
 #[test]
