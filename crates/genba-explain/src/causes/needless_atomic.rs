@@ -1,7 +1,8 @@
 //! `needless-atomic`: locked instructions in a single-threaded program.
 //!
 //! **Signature.** Hot instructions with a lock prefix (or `xchg` with memory), while all samples
-//! are of one thread.
+//! are of one thread. Those of several functions on one word of the program (an allocator's statistics)
+//! are one finding.
 //!
 //! **Confirmation.** The number of threads; a version with plain operations.
 //!
@@ -25,34 +26,88 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     if input.program.threads > 1 {
         return Vec::new();
     }
-    let functions = input.functions.iter().enumerate();
-    functions
-        .filter(|(_, function)| function.own && function.counted)
-        .filter_map(|(index, function)| candidate(input, index, function))
+    let mut groups: Vec<Vec<Locked>> = Vec::new();
+    for (index, function) in input.functions.iter().enumerate() {
+        let Some(one) = Locked::of(index, function) else {
+            continue;
+        };
+        let same = |group: &&mut Vec<Locked>| {
+            one.word.is_some()
+                && group[0].word == one.word
+                && input.functions[group[0].function].module == function.module
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    (groups.into_iter())
+        .filter_map(|group| candidate(input, group))
         .collect()
 }
 
-fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Option<Candidate> {
-    let mut locked: Vec<usize> = (0..function.code.len())
-        .filter(|&at| function.code[at].is_lock && function.counts[at] > 0)
-        .collect();
-    let heat = |at: usize| {
-        near(function, at)
-            .into_iter()
-            .map(|i| function.heat[i])
-            .sum::<f64>()
-    };
-    locked.sort_by(|&a, &b| heat(b).total_cmp(&heat(a)));
-    let first = *locked.first()?;
-    let mut affected: Vec<usize> = locked.iter().flat_map(|&at| near(function, at)).collect();
-    affected.sort_unstable();
-    affected.dedup();
-    let share = function.heat_of(affected.iter().copied());
+/// The locked instructions of a function that were executed.
+struct Locked {
+    function: usize,
+    /// Those with most time first.
+    at: Vec<usize>,
+    /// With what skids from them, in order.
+    affected: Vec<usize>,
+    share: f64,
+    times: u64,
+    /// Address of the word of the program that all of them are about.
+    word: Option<i64>,
+}
+
+impl Locked {
+    fn of(index: usize, function: &FunctionInput) -> Option<Self> {
+        if !function.own || !function.counted {
+            return None;
+        }
+        let mut at: Vec<usize> = (0..function.code.len())
+            .filter(|&at| function.code[at].is_lock && function.counts[at] > 0)
+            .collect();
+        let heat = |at: usize| function.heat_of(near(function, at));
+        at.sort_by(|&a, &b| heat(b).total_cmp(&heat(a)));
+        let word = static_word(function, *at.first()?);
+        let mut affected: Vec<usize> = at.iter().flat_map(|&at| near(function, at)).collect();
+        affected.sort_unstable();
+        affected.dedup();
+        Some(Self {
+            function: index,
+            share: function.heat_of(affected.iter().copied()),
+            times: at.iter().map(|&at| function.counts[at]).sum(),
+            word: word.filter(|_| at.iter().all(|&one| static_word(function, one) == word)),
+            at,
+            affected,
+        })
+    }
+}
+
+/// The address of what an instruction writes to, if it is the same each time.
+fn static_word(function: &FunctionInput, at: usize) -> Option<i64> {
+    let access = function.data[at].memory.iter().find(|one| one.writes)?;
+    let fixed = access.base.is_none() && access.index.is_none() && !access.segment;
+    fixed.then_some(access.displacement)
+}
+
+fn candidate(input: &AnalysisInput, mut group: Vec<Locked>) -> Option<Candidate> {
+    group.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let share: f64 = group.iter().map(|one| one.share).sum();
+    let times: u64 = group.iter().map(|one| one.times).sum();
+    let others = group.split_off(1);
+    let Locked {
+        function: index,
+        at: locked,
+        affected,
+        ..
+    } = group.pop()?;
+    let function = &input.functions[index];
+    let first = locked[0];
     if share < MIN_SHARE_OF_LOCKED_INSTRUCTIONS {
         return None;
     }
     let all = crate::patterns::calls::cycles_of_all(input)?;
-    let times: u64 = locked.iter().map(|&at| function.counts[at]).sum();
     let each = share * all / times.max(1) as f64;
     let form = &function.data[first].form;
     let cost = |form: &str| {
@@ -80,7 +135,9 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
         high,
     };
     let mut modelled = None;
-    if let Some((members, gain)) = whole_loop(input, function, &locked) {
+    if let Some((members, gain)) =
+        whole_loop(input, function, &locked).filter(|_| others.is_empty())
+    {
         // The least is what the operations' own time gives, of all of the loop.
         let part = function.heat_of(one.affected.iter().copied())
             / function.heat_of(members.iter().copied()).max(1e-9);
@@ -93,6 +150,10 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
         one.affected = members;
         modelled = Some(gain.fact());
     }
+    one.share = (!others.is_empty()).then_some(share);
+    one.copies = (others.into_iter())
+        .map(|other| (other.function, other.affected))
+        .collect();
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
     Some(

@@ -274,6 +274,40 @@ fn needless_atomic_is_found_in_a_single_threaded_program() {
     assert!(needless_atomic::detect(&input).is_empty());
 }
 
+/// A function that adds to a statistic, with so much of the time.
+fn adding(name: &str, word: u64, heat: f64) -> FunctionInput {
+    let mut one = function(
+        name,
+        |a| {
+            a.lock().add(qword_ptr(word), rsi)?;
+            a.ret()
+        },
+        &[ITERATIONS; 2],
+        &[heat, 0.0],
+        &[],
+    );
+    one.calls = Some(ITERATIONS);
+    one
+}
+
+#[test]
+fn atomics_of_several_functions_on_one_word_are_one_finding() {
+    let found = needless_atomic::detect(&program(vec![
+        adding("zmalloc", 0x4000, 0.008),
+        adding("zfree", 0x4000, 0.009),
+        adding("other", 0x5000, 0.009),
+    ]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].function, Some(1));
+    assert_eq!(found[0].copies, [(0, vec![0, 1])]);
+    assert_eq!(found[0].executions, Some(2 * ITERATIONS));
+    assert!(
+        found[0]
+            .share
+            .is_some_and(|share| (share - 0.017).abs() < 1e-9)
+    );
+}
+
 /// `for (p = list; p != end; p = p->next) …`: what is compared is the element's key, or the link.
 fn walk(key: bool) -> FunctionInput {
     let (searches, iterations) = (10_000, 20_000_000);
