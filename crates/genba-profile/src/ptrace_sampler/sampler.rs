@@ -20,7 +20,7 @@ use crate::perfdata::record::{Raw, kind, misc};
 use crate::perfdata::writer::{Writer, WrittenEvent};
 use crate::process_memory::read_memory;
 use crate::sampler::event_attr::{AttrPlan, build};
-use crate::sampler::recording_session::{OpenedEvents, open_events};
+use crate::sampler::opened_events::{OpenedEvents, open_events};
 use crate::sampler::{
     CallGraph, Rate, SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls,
 };

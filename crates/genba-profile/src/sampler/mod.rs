@@ -9,16 +9,18 @@ pub(crate) mod event_attr;
 mod event_choice;
 mod host_description;
 pub(crate) mod initial_records;
+pub(crate) mod opened_events;
 mod record_options;
-pub(crate) mod recording_session;
+mod recording_session;
 pub(crate) mod ring_buffer;
 mod sampling_rate;
 pub(crate) mod syscalls;
 
 pub use cycles_probe::hardware_cycles_work;
 pub use event_choice::{EventChoice, choose_event};
+pub use opened_events::Target;
 pub use record_options::{CallGraph, RecordOptions};
-pub use recording_session::{RecordingSession, Target};
+pub use recording_session::RecordingSession;
 pub use ring_buffer::SampleCounts;
 pub use sampling_rate::{DEFAULT_RATE_HZ, Rate, max_sample_rate_hz};
 

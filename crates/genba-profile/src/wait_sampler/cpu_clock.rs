@@ -9,7 +9,7 @@ use perf_event_open_sys::bindings::perf_event_attr;
 use super::sampler::target_threads;
 use crate::event::EventSpec;
 use crate::sampler::event_attr::{AttrPlan, build};
-use crate::sampler::recording_session::{OpenedEvents, open_threads};
+use crate::sampler::opened_events::{OpenedEvents, open_threads};
 use crate::sampler::ring_buffer::SampleCounts;
 use crate::sampler::{CallGraph, Rate, Target, syscalls};
 

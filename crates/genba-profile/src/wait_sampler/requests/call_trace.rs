@@ -9,7 +9,7 @@ use super::request_log::{CallEvent, CallRecord};
 use crate::event::EventSpec;
 use crate::perfdata::attr::sample;
 use crate::perfdata::record::{Raw, kind, misc};
-use crate::sampler::recording_session::{OpenedEvents, open_threads};
+use crate::sampler::opened_events::{OpenedEvents, open_threads};
 use crate::sampler::ring_buffer::SampleCounts;
 use crate::sampler::{Target, syscalls};
 
