@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use genba_count::CountError;
 use genba_count::native::{
-    CodeEdit, DuetRequest, EditedBranch, SavedRegister, Side, run_duet, slot_offset,
+    CodeEdit, DuetRequest, EditedBranch, Replicas, SavedRegister, Side, run_duet, slot_offset,
 };
 use genba_run::{Cancel, Launcher};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
@@ -92,7 +92,7 @@ fn edits(path: &Path, random: &mut Random) -> Vec<CodeEdit> {
 }
 
 /// Runs it with a duet; the differences, a sentence each. Runs of even numbers stay on the changed side, others
-/// change sides.
+/// change sides, half of these in forked copies that end with their windows.
 pub fn run(
     directory: &Path,
     path: &Path,
@@ -108,7 +108,7 @@ pub fn run(
         edits: edits(&path, &mut random),
         edited: true,
         single_thread: false,
-        replicas: None,
+        replicas: (run % 4 == 3).then(Replicas::default),
         // As often as the kernel's timers allow, or never.
         window: Duration::from_nanos(run % 2),
         // Without windows, the side.
