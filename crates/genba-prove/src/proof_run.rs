@@ -7,7 +7,7 @@ use genba_model::{Estimate, ExitKind, ProofKind, Proven};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher, Output};
 use genba_stats::{Judge, Verdict, median};
 
-use crate::window_pairs::{Pairs, exceeded_share, pairs, pairs_of_replicas, site_speedup};
+use crate::window_pairs::{Pairs, bound_by_samples, pairs, pairs_of_replicas, site_speedup};
 use crate::{Plan, ProveError};
 
 /// Mean length of windows, CPU time of a thread. The kernel's timers of CPU time fire at its ticks, of 1
@@ -406,19 +406,23 @@ fn judged(
         Some(_) => widened(ratio, own),
         None => ratio,
     };
-    let program_speedup = changed.pairs.program_speedup(ratio);
+    let mut program_speedup = changed.pairs.program_speedup(ratio);
     let site_speedup = site_speedup(program_speedup, request.share);
     let translated_cost = cost(costs);
     let bounds = plan.kind == ProofKind::UpperBound;
     if identical.is_none() && notes.is_empty() && !bounds {
         notes.push("no run ended within the time: its output was not compared".to_owned());
     }
-    if let Some(most) = exceeded_share(program_speedup, request.share).filter(|_| bounds) {
+    let by_samples = bound_by_samples(program_speedup, request.share).filter(|_| bounds);
+    if let Some(bound) = by_samples {
         notes.push(format!(
-            "the site has {:.0} % of the samples; without them the program would be {most:.2}× faster. The bound is above \
-             that: copies measure moments at which the site is executed, or other code waits for it",
-            request.share.value * 100.0
+            "the site has {:.0} % of the samples, without which the program would be {:.2}× faster; copies measure {:.2}× at \
+             moments at which the site is executed, or other code waits for it",
+            request.share.value * 100.0,
+            bound.value,
+            program_speedup.value
         ));
+        program_speedup = bound;
     }
     let proven = Proven {
         kind: plan.kind,
@@ -430,7 +434,7 @@ fn judged(
         self_check: own,
         log_share: plan
             .replicas
-            .filter(|one| one.log_entry > 0)
+            .filter(|one| one.log_entry > 0 && by_samples.is_none())
             .and(changed.pairs.log_share()),
         translated_cost,
     };

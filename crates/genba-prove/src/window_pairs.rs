@@ -176,13 +176,17 @@ pub fn site_speedup(program: Estimate, share: Estimate) -> Option<Estimate> {
     Some(Estimate { value, low, high })
 }
 
-/// Returns the speedup of a program that leaving out all of a site's samples gives, if the measured one is certainly
-/// above it: then windows lay where the site is, or other code waited for it.
+/// Returns the bound of a program's speedup if the measured one is certainly above what leaving out all of the site's
+/// samples gives: then windows lay where the site is, or other code waited for it. The bound is then what the samples
+/// give, and its upper end what was measured.
 #[must_use]
-pub fn exceeded_share(program: Estimate, share: Estimate) -> Option<f64> {
-    let left = 1.0 - share.high.clamp(0.0, 1.0);
-    let most = (left > 0.0).then(|| 1.0 / left)?;
-    (program.low > most).then_some(most)
+pub fn bound_by_samples(measured: Estimate, share: Estimate) -> Option<Estimate> {
+    let without = |share: f64| 1.0 / (1.0 - share.clamp(0.0, 1.0));
+    (measured.low > without(share.high)).then(|| Estimate {
+        value: without(share.value),
+        low: without(share.low),
+        high: measured.high,
+    })
 }
 
 #[cfg(test)]
@@ -270,10 +274,11 @@ mod tests {
             high,
             ..Estimate::exact(high - 0.02)
         };
-        let most = exceeded_share(program, share(0.33)).expect("above it");
-        assert!((most - 1.0 / 0.67).abs() < 1e-12);
-        assert_eq!(exceeded_share(program, share(0.5)), None);
-        assert_eq!(exceeded_share(program, share(1.0)), None);
+        let bound = bound_by_samples(program, share(0.33)).expect("above it");
+        assert!((bound.value - 1.0 / 0.69).abs() < 1e-12);
+        assert_eq!(bound.high, program.high);
+        assert_eq!(bound_by_samples(program, share(0.5)), None);
+        assert_eq!(bound_by_samples(program, share(1.0)), None);
     }
 
     #[test]
