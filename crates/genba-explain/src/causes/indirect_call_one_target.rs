@@ -19,7 +19,7 @@ use genba_model::{CallFact, CallKind, Cause, Estimate, Fix};
 use crate::candidate::Candidate;
 use crate::constants::counts::{
     DOMINANT_TARGET_PART, MAX_INSTRUCTIONS_OF_COMPARATOR, MAX_INSTRUCTIONS_OF_INDIRECT_CALLEE,
-    MIN_CALLS_IN_HOT_CODE,
+    MIN_CALLS_IN_HOT_CODE, MIN_PART_OF_HOTTEST_CALL,
 };
 use crate::constants::gains::INDIRECT_SORT_RESIDUAL;
 use crate::constants::processor::{DEFAULT_CALL_CYCLES, INDIRECT_TEST_CYCLES};
@@ -86,12 +86,16 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
     let overhead = costs
         .throughput("call [indirect] + ret")
         .map_or(DEFAULT_CALL_CYCLES, |cost| cost.value);
+    let hottest = *calls.iter().max_by_key(|call| call.target.count)?;
+    let counts = |call: &Call<'_>| {
+        call.target.count as f64 >= MIN_PART_OF_HOTTEST_CALL * hottest.target.count as f64
+    };
+    let calls: Vec<Call<'_>> = calls.iter().copied().filter(counts).collect();
     // A comparison and a branch instead.
-    let found = inlined(input, calls, overhead, INDIRECT_TEST_CYCLES)?;
+    let found = inlined(input, &calls, overhead, INDIRECT_TEST_CYCLES)?;
     if found.calls < MIN_CALLS_IN_HOT_CODE {
         return None;
     }
-    let hottest = calls.iter().max_by_key(|call| call.target.count)?;
     let fix = Fix::TestTarget {
         function: hottest.target.function.clone(),
     };

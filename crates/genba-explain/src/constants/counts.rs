@@ -131,6 +131,9 @@ pub(crate) const MIN_PART_OF_FAULTS_AT_LINE: f64 = 0.2;
 /// Part of a site's calls that one target must have. Chosen.
 pub(crate) const DOMINANT_TARGET_PART: f64 = 0.9;
 
+/// Executions of an indirect call, of the hottest one's, below which it is left out beside it. Chosen.
+pub(crate) const MIN_PART_OF_HOTTEST_CALL: f64 = 0.01;
+
 /// Instructions per call above which an indirect call is little beside the work. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_INDIRECT_CALLEE: f64 = 100.0;
 

@@ -143,6 +143,13 @@ fn indirect_call_is_found_with_one_dominant_target_only() {
     let found = indirect_call_one_target::detect(&input);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].function, Some(1));
+    // The same call in a rare place is not worth a line.
+    let mut rare = input.functions[1].call_sites[0].clone();
+    (rare.at, rare.targets[0].count) = (4, ITERATIONS / 1000);
+    input.functions[1].call_sites.push(rare);
+    let found = indirect_call_one_target::detect(&input);
+    let is_target = |fact: &&Fact| matches!(fact, Fact::Call(CallFact::DominantTarget { .. }));
+    assert_eq!(found[0].facts.iter().filter(is_target).count(), 1);
     let mut second = input.functions[1].call_sites[0].targets[0].clone();
     second.function = "other".to_owned();
     second.count = ITERATIONS / 4;
