@@ -260,6 +260,11 @@ fn of_burst(
     }
 }
 
+/// Whether a result is one that tells of what it comes, and no argument handed back (where a structure is returned).
+fn is_telling(frame: &Frame, result: u64) -> bool {
+    result >= MIN_TELLING_RESULT && !frame.arguments.contains(&result)
+}
+
 impl Found {
     fn closed(&mut self, frame: &Frame, one: &Open, result: u64) {
         if !one.arguments_known || !one.watched {
@@ -284,13 +289,13 @@ impl Found {
             true => !site.inputs.insert(inputs),
             false => site.inputs.contains(&inputs),
         };
-        let telling = one.read_address && result >= MIN_TELLING_RESULT;
+        let telling = is_telling(frame, result);
         let contents = mix(mix(one.contents, result), left.unwrap_or(0));
         let known_contents = match site.contents.len() < MAX_INPUTS {
             true => !site.contents.insert(contents),
             false => site.contents.contains(&contents),
         };
-        let moved = telling && known_contents;
+        let moved = telling && one.read_address && known_contents;
         self.moved.count(key, moved);
         if site.last_result.replace(result) == Some(result) {
             totals.same_results += 1;
@@ -299,7 +304,7 @@ impl Found {
             self.tally.count(key, known);
             self.previous.count(key, last == inputs);
         }
-        let elsewhere = self.compare_with_other_places(key, one.contents, result);
+        let elsewhere = self.compare_with_other_places(key, one.contents, result, telling);
         if known || elsewhere || moved {
             self.shares.add(key, one.instructions as f64);
         }
@@ -307,10 +312,16 @@ impl Found {
 
     /// Whether one of the last calls from another place read the same, or has the same telling result (what
     /// is read of copies may be followed by other bytes).
-    fn compare_with_other_places(&mut self, key: Key, contents: u64, result: u64) -> bool {
+    fn compare_with_other_places(
+        &mut self,
+        key: Key,
+        contents: u64,
+        result: u64,
+        telling: bool,
+    ) -> bool {
         let before = self.before.entry(key.1).or_default();
         let is_same = |earlier: &&Earlier| {
-            let by_result = result >= MIN_TELLING_RESULT && earlier.result == result;
+            let by_result = telling && earlier.result == result;
             earlier.at != key.0 && (earlier.contents == contents || by_result)
         };
         let at = before.iter().rev().find(is_same).map(|earlier| earlier.at);
@@ -500,6 +511,17 @@ mod tests {
         // Small results are equal now and then.
         let all = found((0..40).flat_map(|n| element(n, text(n), n % 5)).collect());
         assert!(moved(all).is_none());
+        // What returns a structure hands back where it was to be put.
+        let filled = |n: u64| {
+            let mut events = element(n, text(n), text(n) + 7);
+            for event in &mut events {
+                if let Observed::Call { arguments, .. } = &mut event.what {
+                    arguments[5] = text(n) + 7;
+                }
+            }
+            events
+        };
+        assert!(moved(found((0..40).flat_map(filled).collect())).is_none());
     }
 
     #[test]
