@@ -123,7 +123,7 @@ impl AnnotatedCase {
         }
         let resolved = match self.resolved.take() {
             Some(resolved) => resolved,
-            None => self.recording.open(false, false)?,
+            None => self.recording.open_for_code(false)?,
         };
         let resolved = self.resolved.insert(resolved);
         let options = AnnotateOptions::new(genba_report::loop_verdict);
@@ -150,10 +150,14 @@ fn from_recording(
     sources: &mut SourceCache,
 ) -> Result<Annotation, Failure> {
     let whole = |kernel_names: bool, sources: &mut SourceCache| {
-        let resolved = args.recording.open(false, kernel_names)?;
+        let resolved = args.recording.open_for_code(kernel_names)?;
         Ok::<_, Failure>(resolved.annotate(&args.function, options, sources))
     };
-    let annotation = match args.recording.open_for(&args.function)? {
+    let focused = match args.recording.open_addresses(false)? {
+        Some(resolved) => Some(resolved),
+        None => args.recording.open_for(&args.function)?,
+    };
+    let annotation = match focused {
         Some(resolved) => {
             let annotation = resolved.annotate(&args.function, options, sources);
             // This process ends soon: freeing the profile would only take time.
