@@ -34,6 +34,7 @@ pub fn explorer(case: &CaseSummary) -> String {
          <div id=\"explorer\" data-profile=\"profile.json\" data-case=\"{id}\">\n\
          <h2 id=\"flame-title\">Flame graph</h2>\n\
          <div class=\"tools\"><label id=\"graph-label\" hidden>time <select id=\"graph\"></select></label>\
+         <span id=\"waiting-note\" class=\"dim\" hidden>blue: not on a CPU</span>\
          <label>search <input type=\"search\" id=\"flame-search\"></label>\
          <label><input type=\"checkbox\" id=\"invert\"> inverted: callers below</label>\
          <button type=\"button\" id=\"reset\" disabled>reset zoom</button> <output id=\"flame-status\" aria-live=\"polite\">reading the profile …</output></div>\n\

@@ -386,6 +386,7 @@
     const show = () => {
       graph = graphs[select.value];
       waiting = new Set(graph.waiting.map((index) => graph.names[index]));
+      byId("waiting-note").hidden = !waiting.size;
       whole = straight();
       rebuild();
     };
