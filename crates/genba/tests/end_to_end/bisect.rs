@@ -281,9 +281,11 @@ fn a_regression_in_a_history_of_120_commits_is_found() {
     at_once[7] = &build;
     at_once.splice(8..8, ["--jobs", "4", "--build-timeout", "5min"]);
     let parallel = json(here.path(), &at_once);
-    for key in ["culprit", "runs"] {
-        assert_eq!(parallel[key], document[key], "{key}");
-    }
+    assert_eq!(
+        parallel["culprit"]["elements"],
+        document["culprit"]["elements"]
+    );
+    assert_eq!(parallel["runs"], document["runs"]);
     assert_eq!(state(&tree), before, "the user's tree is as it was");
     let culprit = &document["culprit"];
     assert!(
