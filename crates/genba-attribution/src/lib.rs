@@ -20,6 +20,7 @@ mod merge_stacks;
 mod name_addresses;
 mod profile;
 mod resolved_profile;
+mod sampled_addresses;
 mod sampled_detail;
 mod sampled_profile;
 mod single_function;

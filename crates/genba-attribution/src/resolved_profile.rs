@@ -72,9 +72,11 @@ pub struct ResolvedProfile {
     /// By [`FunctionId`].
     pub functions: Vec<Function>,
     /// By location id: the place of the location itself, and of the byte before it (a call).
-    places: Vec<[Option<Place>; 2]>,
+    pub(crate) places: Vec<[Option<Place>; 2]>,
     /// What the reader must know of the recording, a sentence each.
     pub notes: Vec<String>,
+    /// Release of the kernel of the recording, if that is known.
+    pub(crate) kernel_release: Option<String>,
     /// Exact counts, once joined.
     pub joined: Option<Joined>,
 }
@@ -226,6 +228,7 @@ impl ResolvedProfile {
             command: info.command.clone(),
             places: vec![[None; 2]; tables.locations.len()],
             notes: notes(recording, index, &tables),
+            kernel_release: info.os_release.clone(),
             tables,
             hits,
             code,
@@ -238,7 +241,7 @@ impl ResolvedProfile {
 
     /// Finds the function of every location that a sample or a stack names; with a focus, of
     /// those that may be in it.
-    fn resolve(&mut self, focus: Option<&Focus<'_>>) {
+    pub(crate) fn resolve(&mut self, focus: Option<&Focus<'_>>) {
         let mut ranges: HashMap<ModuleId, Vec<Range<u64>>> = HashMap::new();
         let mut ids: HashMap<(ModuleId, Option<u64>), FunctionId> = HashMap::new();
         let mut wanted: Vec<(LocationId, bool)> = self

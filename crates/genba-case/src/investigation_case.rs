@@ -1,8 +1,13 @@
 //! Cases of investigations: profile, annotations, findings and their export.
 
-use genba_model::{Annotation, Document, Investigation, Profile, RunSummary, StackTree};
+use genba_model::{
+    Annotation, Document, Investigation, Profile, RunSummary, SampledAddresses, StackTree,
+};
 
 use crate::{Case, Phase, Result, stack_tables};
+
+/// Kind of the document of samples by address.
+const SAMPLED_ADDRESSES: &str = "sampled_addresses";
 
 impl Case {
     /// Stores the profile; its stacks go into separate tables.
@@ -19,6 +24,22 @@ impl Case {
         self.check_round_trip("profile", &bare)?;
         self.put("profile", &bare)?;
         transaction.commit().map_err(self.fail())
+    }
+
+    /// Stores the samples of the recording by address, so that code can be annotated without reading it again.
+    ///
+    /// # Errors
+    /// As [`Case::put_document`].
+    pub fn put_sampled_addresses(&self, addresses: &SampledAddresses) -> Result<()> {
+        self.put(SAMPLED_ADDRESSES, addresses)
+    }
+
+    /// The samples of the recording by address; cases of an earlier genba and of generated code have none.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn sampled_addresses(&self) -> Result<Option<SampledAddresses>> {
+        self.get_document(SAMPLED_ADDRESSES)
     }
 
     /// The profile with its stacks.

@@ -19,7 +19,7 @@ use genba_run::Cancel;
 use genba_runtime::script::{self, DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
 use crate::pipeline::{check_machine, write_page};
-use crate::sampling::profile_with_source;
+use crate::sampling::{profile_with_source, store_addresses};
 use crate::script_sampling::{remove_recording, with_heaviest_stacks};
 use crate::{InvestigateError, Options, Outcome, Progress, findings, waits};
 
@@ -151,6 +151,7 @@ impl Watched<'_> {
             progress.update("reading symbols", None);
             let resolved = ResolvedProfile::open(&path, &ResolveOptions::default())
                 .map_err(|error| genba_profile::ProfileError::Internal(error.to_string()))?;
+            store_addresses(&self.case, &resolved)?;
             let (whole, listed, mut sources) = profile_with_source(&resolved, self.options);
             let limits = Limits {
                 min_gain: genba_model::MIN_GAIN,

@@ -2,10 +2,10 @@
 //! loops, variables.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use genba_code::{
-    AskedIf, ControlFlow, Flow, Instruction, Locations, Syntax, asked_if, data_flow_of,
+    AskedIf, ControlFlow, EntryReads, Flow, Instruction, Locations, Syntax, asked_if, data_flow_of,
     disassemble, entry_reads,
 };
 use genba_model::CodePoint;
@@ -29,6 +29,7 @@ const VECTOR_ARGUMENTS: std::ops::Range<u32> = 16..24;
 pub(crate) struct ObservedCode {
     modules: Vec<Module>,
     functions: HashMap<CodePoint, Callee>,
+    reads: ReadsOfEntries,
     /// Heads of the loops around each block, inside out.
     nests: Vec<Vec<CodePoint>>,
     /// The nest that each instruction is in.
@@ -39,7 +40,8 @@ pub(crate) struct ObservedCode {
 
 /// What is known of a function that was called.
 struct Callee {
-    arguments: Option<ArgumentRegisters>,
+    /// Found when they are first asked for: it takes reading the function.
+    arguments: OnceLock<Option<ArgumentRegisters>>,
     allocation: Option<Allocation>,
     format: Option<u8>,
 }
@@ -71,6 +73,7 @@ impl ObservedCode {
         let mut code = Self {
             modules: watched.modules.iter().map(module).collect(),
             functions: HashMap::new(),
+            reads: ReadsOfEntries::default(),
             nests: Vec::new(),
             loops: HashMap::new(),
             asked: HashMap::new(),
@@ -79,7 +82,7 @@ impl ObservedCode {
             if let Some(binary) = code.binary(target.module) {
                 let aliases = binary.aliases(target.address);
                 let callee = Callee {
-                    arguments: arguments(binary, target.address),
+                    arguments: OnceLock::new(),
                     allocation: aliases.iter().find_map(|one| allocation(&one.name)),
                     format: (aliases.iter()).find_map(|one| format_argument(&one.name)),
                 };
@@ -165,7 +168,11 @@ impl CodeKnowledge for ObservedCode {
     }
 
     fn arguments(&self, entry: CodePoint) -> Option<ArgumentRegisters> {
-        self.functions.get(&entry)?.arguments
+        let find = || {
+            let reads = self.reads.after_entry(self.binary(entry.module)?, entry)?;
+            Some(arguments(reads))
+        };
+        *self.functions.get(&entry)?.arguments.get_or_init(find)
     }
 
     fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
@@ -212,47 +219,63 @@ fn at_addresses(test: AskedIf, code: &[Instruction], module: u32) -> Asked {
     }
 }
 
-fn arguments(binary: &Binary, entry: u64) -> Option<ArgumentRegisters> {
-    let reads = reads_from(binary, entry)?;
+fn arguments(reads: Locations) -> ArgumentRegisters {
     let is_read = |register: u32| reads >> register & 1 == 1;
     let integer = (INTEGER_ARGUMENTS.iter().enumerate())
         .filter(|&(_, &register)| is_read(register))
         .fold(0, |mask, (index, _)| mask | 1 << index);
-    Some(ArgumentRegisters {
+    ArgumentRegisters {
         integer,
         vector: VECTOR_ARGUMENTS.into_iter().any(is_read),
-    })
+    }
 }
 
-/// Registers that the code from `entry` on reads before it writes them, with the functions and
-/// parts of functions that it jumps to; `None` if that is not all known.
-fn reads_from(binary: &Binary, entry: u64) -> Option<Locations> {
-    let mut reads = 0;
-    let mut work: Vec<(u64, Locations)> = vec![(entry, 0)];
-    let mut done: Vec<(u64, Locations)> = Vec::new();
-    while let Some((entry, written)) = work.pop() {
-        // What is written on the way there only grows less.
-        if done
-            .iter()
-            .any(|one| one.0 == entry && one.1 & !written == 0)
-        {
-            continue;
+/// What code reads from its entries on, each entry read once: many functions jump to the same parts.
+#[derive(Default)]
+struct ReadsOfEntries(Mutex<HashMap<CodePoint, Option<Arc<EntryReads>>>>);
+
+impl ReadsOfEntries {
+    /// Registers that the code from `entry` on reads before it writes them, with the functions and
+    /// parts of functions that it jumps to; `None` if that is not all known.
+    fn after_entry(&self, binary: &Binary, entry: CodePoint) -> Option<Locations> {
+        let mut reads = 0;
+        let mut work: Vec<(u64, Locations)> = vec![(entry.address, 0)];
+        let mut done: Vec<(u64, Locations)> = Vec::new();
+        while let Some((address, written)) = work.pop() {
+            // What is written on the way there only grows less.
+            if done
+                .iter()
+                .any(|one| one.0 == address && one.1 & !written == 0)
+            {
+                continue;
+            }
+            done.push((address, written));
+            if done.len() > MAX_PARTS_OF_FUNCTION {
+                return None;
+            }
+            let found = self.of_part(binary, CodePoint { address, ..entry })?;
+            reads |= found.reads & !written;
+            work.extend(found.exits.iter().map(|&(to, here)| (to, here | written)));
         }
-        done.push((entry, written));
-        if done.len() > MAX_PARTS_OF_FUNCTION {
-            return None;
-        }
-        let range = binary.code_range_at(entry)?;
-        if range.end - range.start > MAX_FUNCTION_BYTES {
-            return None;
-        }
-        let code = disassemble(binary, entry, range.end, Syntax::Intel).ok()?;
-        let data = data_flow_of(binary, entry, range.end).ok()?;
-        let found = entry_reads(&code, &data, &ControlFlow::build(&code));
-        reads |= found.reads & !written;
-        work.extend(found.exits.iter().map(|&(to, here)| (to, here | written)));
+        Some(reads)
     }
-    Some(reads)
+
+    /// The same of the code from an entry to the end of its function, without what it jumps to.
+    fn of_part(&self, binary: &Binary, entry: CodePoint) -> Option<Arc<EntryReads>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.entry(entry).or_insert_with(|| {
+            let range = binary.code_range_at(entry.address)?;
+            if range.end - range.start > MAX_FUNCTION_BYTES {
+                return None;
+            }
+            let (from, to) = (entry.address, range.end);
+            let code = disassemble(binary, from, to, Syntax::Intel).ok()?;
+            let data = data_flow_of(binary, from, to).ok()?;
+            let flow = ControlFlow::build(&code);
+            Some(Arc::new(entry_reads(&code, &data, &flow)))
+        });
+        found.clone()
+    }
 }
 
 /// Which argument of a function of this name is a format.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, ResolvedProfile};
-use genba_case::Phase;
+use genba_case::{Case, Phase};
 use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits, RunFacts};
 use genba_model::{Annotation, Finding, HostFingerprint, ObservedPlace, Profile, Stat, TimePlace};
@@ -76,6 +76,17 @@ pub(crate) fn profile_with_source(
     (profile, annotations, sources)
 }
 
+/// Stores what the samples are about in the case.
+pub(crate) fn store_addresses(
+    case: &Case,
+    resolved: &ResolvedProfile,
+) -> Result<(), genba_case::Error> {
+    match resolved.sampled_addresses() {
+        Some(addresses) => case.put_sampled_addresses(&addresses),
+        None => Ok(()),
+    }
+}
+
 impl Pipeline<'_> {
     /// Samples runs and returns profile, annotations and findings; where the machine cannot sample,
     /// the investigation goes on without. Unless the user chose how to record stacks, they come from
@@ -109,6 +120,7 @@ impl Pipeline<'_> {
                 return Ok(Located::default());
             }
         };
+        store_addresses(self.case, &resolved)?;
         if let Some(counted) = counted {
             resolved.join_counts(counted);
         }

@@ -37,6 +37,7 @@ mod proof;
 mod quantity;
 mod requests;
 mod run;
+mod sampled_addresses;
 mod sampled_detail;
 mod script;
 mod source_fix;
@@ -111,6 +112,7 @@ pub use proof::{CodeChange, Proof, ProofKind, Proven};
 pub use quantity::{Estimate, Unit};
 pub use requests::{RequestPart, Requests, SlowRequest};
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
+pub use sampled_addresses::{AddressWeight, SampledAddresses, SampledRegion, SampledRegionKind};
 pub use sampled_detail::{
     CodeKind, SampleUnit, Sampled, SampledDetail, SampledDetailBuilder, SampledFrame,
     SampledFunction, SampledSpan, SampledStack, SampledThread, SampledWakeUp,

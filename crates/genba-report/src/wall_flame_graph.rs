@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use genba_model::{StackRow, WaitReason, Waits, WallStack};
+use genba_model::{StackRow, StackTree, WaitReason, Waits, WallStack};
 use genba_units::format;
 use inferno::flamegraph::color::{Color, PaletteMap};
 use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
@@ -60,7 +60,16 @@ pub fn collapsed(all: &Waits, shown: Shown) -> String {
 
 /// The stacks as rows of a profile; weights are nanoseconds, and what was waited for is the last frame.
 pub(crate) fn rows(all: &Waits) -> Vec<StackRow> {
-    (drawn(&all.stacks, Shown::All).into_iter())
+    rows_of(all, Shown::All)
+}
+
+/// Returns the stacks as a tree; weights are nanoseconds, and what was waited for is the innermost frame.
+pub(crate) fn tree(all: &Waits, shown: Shown) -> StackTree {
+    StackTree::of_rows(&rows_of(all, shown), usize::MAX)
+}
+
+fn rows_of(all: &Waits, shown: Shown) -> Vec<StackRow> {
+    (drawn(&all.stacks, shown).into_iter())
         .map(|one| StackRow {
             frames: one.frames,
             weight: one.ns as u64,

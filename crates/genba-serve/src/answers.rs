@@ -2,7 +2,7 @@
 
 use genba_case::{Case, Phase, Store};
 use genba_model::{CaseKind, CaseState};
-use genba_report::served::{self, ExploredProfile, Progress, VariantProgress};
+use genba_report::served::{self, Explored, ExploredProfile, Progress, VariantProgress};
 
 use crate::Pages;
 use crate::route::Route;
@@ -67,9 +67,15 @@ fn made(store: &Store, pages: &dyn Pages, route: &Route) -> Result<Answer, Strin
             let profile = case
                 .get_document::<ExploredProfile>("profile")
                 .map_err(text)?;
-            let profile = profile.ok_or_else(|| format!("case {id} has no profile"))?;
             let stacks = case.stack_tree().map_err(text)?;
-            Answer::new("application/json", served::profile_json(&profile, &stacks))
+            let explored = Explored {
+                profile: profile.map(|profile| (profile, stacks)),
+                waits: case.waits().map_err(text)?,
+            };
+            if explored.profile.is_none() && explored.waits.is_none() {
+                return Err(format!("case {id} has no profile"));
+            }
+            Answer::new("application/json", served::profile_json(&explored))
         }
         Route::Function(id, index) => {
             let case = find(id)?;
@@ -120,7 +126,8 @@ fn case_page(case: &Case, pages: &dyn Pages) -> Result<Answer, String> {
     }
     match pages.case(case) {
         Ok(page) => {
-            let explored = (summary.kind == CaseKind::Investigation).then_some(summary.id.as_str());
+            let has_stacks = matches!(summary.kind, CaseKind::Investigation | CaseKind::Waits);
+            let explored = has_stacks.then_some(summary.id.as_str());
             let page = served::with_navigation(&page, "../", explored);
             let mut answer = Answer::new(HTML, page);
             answer.is_case_page = true;

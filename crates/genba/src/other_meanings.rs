@@ -23,8 +23,16 @@ pub fn input_file(path: &str) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-/// Refuses a recording or a case as the command to run.
+/// Refuses a recording, a case, or a misplaced option of genba as the command to run.
 pub fn refuse_recording(program: &str) -> Result<(), Failure> {
+    if !is_program(program) {
+        let line: Vec<String> = std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        if let Some(sentence) = misplaced(program, &line) {
+            return Err(Failure::usage(sentence));
+        }
+    }
     let path = PathBuf::from(genba_run::bytes_of(program));
     let what = match path.exists() {
         true if is_recording(&path) => "a recording",
@@ -38,13 +46,37 @@ pub fn refuse_recording(program: &str) -> Result<(), Failure> {
 
 /// Whether a word that names no program names a case.
 fn is_case(word: &str) -> bool {
+    looks_like_id(word) && !is_program(word) && Store::open_root().find(word).is_ok()
+}
+
+fn looks_like_id(word: &str) -> bool {
     let hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
-    if word != "latest" && (word.len() < 4 || !word.chars().all(hex)) {
-        return false;
-    }
+    word == "latest" || word.len() >= 4 && word.chars().all(hex)
+}
+
+fn is_program(word: &str) -> bool {
     let path = std::env::var_os("PATH");
-    let program = genba_run::resolve_program(word.as_ref(), path.as_deref(), None);
-    program.is_err() && Store::open_root().find(word).is_ok()
+    let word = genba_run::bytes_of(word);
+    genba_run::resolve_program(&word, path.as_deref(), None).is_ok()
+}
+
+/// What a word that is no program was meant as, by the command line.
+fn misplaced(program: &str, line: &[String]) -> Option<String> {
+    if program.starts_with('-') {
+        return Some(format!(
+            "{program} was taken for the program to run; options of genba stand before `--`, the command behind it"
+        ));
+    }
+    let flags = line.iter().take_while(|word| *word != "--");
+    let is_behind_flag =
+        (flags.clone().zip(flags.skip(1))).any(|(flag, word)| flag == "-i" && word == program);
+    let is_input = looks_like_id(program) || program.ends_with(".data");
+    (is_behind_flag && is_input).then(|| {
+        format!(
+            "-i takes no value here (it is --ignore-failure), so {program} was taken for the program, and there is none of this \
+             name\n  recordings and cases are read by other verbs: genba report -i {program}"
+        )
+    })
 }
 
 fn is_recording(file: &Path) -> bool {
@@ -86,4 +118,22 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
     let tip = ContextValue::StyledStrs(vec![tip.into()]);
     error.insert(ContextKind::Suggested, tip);
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn option_in_the_place_of_the_program_is_named() {
+        let line = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
+        let found = misplaced("-p", &line("genba investigate -- -p 1"));
+        assert!(found.unwrap().contains("stand before `--`"));
+        let found = misplaced("1234", &line("genba try -i 1234 -- a.data"));
+        assert!(found.unwrap().contains("--ignore-failure"));
+        assert!(misplaced("a.data", &line("genba bench -i a.data")).is_some());
+        assert_eq!(misplaced("prog", &line("genba try -i prog")), None);
+        assert_eq!(misplaced("1234", &line("genba try -i -- 1234")), None);
+        assert_eq!(misplaced("prog", &line("genba bench prog -i other")), None);
+    }
 }

@@ -203,6 +203,28 @@ impl RecordingArgs {
         Ok(resolved)
     }
 
+    /// The same for annotations alone: without stacks and threads. Cases have the samples added up by address, so that the
+    /// recording need not be read.
+    pub fn open_for_code(&self, kernel_names: bool) -> Result<ResolvedProfile, Failure> {
+        match self.open_addresses(kernel_names)? {
+            Some(resolved) => Ok(resolved),
+            None => self.open(false, kernel_names),
+        }
+    }
+
+    /// The samples by address that the case has stored; `None` where the input is no such case.
+    pub fn open_addresses(&self, kernel_names: bool) -> Result<Option<ResolvedProfile>, Failure> {
+        let stored = self.case().map(|case| case.sampled_addresses());
+        let stored = stored.transpose()?.flatten();
+        let resolved = stored.and_then(|one| ResolvedProfile::of_addresses(one, kernel_names));
+        resolved
+            .map(|mut resolved| {
+                self.join(&mut resolved)?;
+                Ok(resolved)
+            })
+            .transpose()
+    }
+
     /// The samples of the recording one by one.
     pub fn sampled_detail(&self) -> Result<SampledDetail, Failure> {
         if let Some(imported) = self.imported()? {

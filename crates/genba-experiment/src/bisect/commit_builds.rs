@@ -1,14 +1,15 @@
 //! The commits of a history as candidates: each is checked out, built, and retained for a while.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Duration;
 
 use genba_build::{BuildDirectory, BuildError, Commit, SourceCopy};
 use genba_model::ExitKind;
-use genba_run::CommandSpec;
+use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
 use super::step_search::{Candidate, CandidateList};
+use crate::output_streams::capture_errors;
 use crate::{Comparer, ExperimentError, VariantPlan};
 
 /// Builds retained at a time besides those of the two ends: the search returns to the neighbours
@@ -29,6 +30,8 @@ pub struct CommitBuildPlan<'a> {
     pub build: Option<&'a str>,
     /// Time after which a build is ended and its commit skipped.
     pub build_timeout: Duration,
+    /// Number of builds at once.
+    pub jobs: usize,
     /// What runs in a checkout.
     pub variant: &'a VariantOfCheckout<'a>,
 }
@@ -42,6 +45,8 @@ pub struct CommitBuilds<'a> {
     build_directory: BuildDirectory,
     /// Builds by index of the commit, the most recently used last.
     built: VecDeque<(u64, SourceCopy, VariantPlan)>,
+    /// Why commits could not be built.
+    failed: BTreeMap<u64, String>,
 }
 
 impl<'a> CommitBuilds<'a> {
@@ -55,6 +60,7 @@ impl<'a> CommitBuilds<'a> {
             commits,
             build_directory: BuildDirectory::open()?,
             built: VecDeque::new(),
+            failed: BTreeMap::new(),
         })
     }
 }
@@ -72,11 +78,33 @@ impl CandidateList for CommitBuilds<'_> {
         Some(self.commits[point as usize].detail.clone())
     }
 
+    fn jobs(&self) -> usize {
+        self.plan.jobs.max(1)
+    }
+
+    fn prepare(
+        &mut self,
+        comparer: &mut Comparer<'_>,
+        points: &[u64],
+    ) -> Result<(), ExperimentError> {
+        // Until the first one is missing, the builds of an earlier call serve.
+        let next = points.first().copied().unwrap_or_default();
+        if self.plan.build.is_none() || self.is_known(next) {
+            return Ok(());
+        }
+        let mut missing = points.to_vec();
+        missing.retain(|point| !self.is_known(*point));
+        self.build_all(comparer, &missing)
+    }
+
     fn candidate(
         &mut self,
         comparer: &mut Comparer<'_>,
         point: u64,
     ) -> Result<Candidate, ExperimentError> {
+        if !self.is_known(point) {
+            self.build_all(comparer, &[point])?;
+        }
         let built = &mut self.built;
         if let Some(place) = built.iter().position(|(at, _, _)| *at == point)
             && let Some(used) = built.remove(place)
@@ -85,53 +113,71 @@ impl CandidateList for CommitBuilds<'_> {
             built.push_back(used);
             return Ok(Ok(variant));
         }
-        self.remove_oldest_build();
-        let commit = &self.commits[point as usize];
-        comparer.say(&format!("building {}", commit.short), None);
-        let checkout = self
-            .build_directory
-            .checkout(self.plan.repository, &commit.hash);
-        let tree = match checkout {
-            Ok(tree) => tree,
-            Err(error) => return Ok(Err(format!("git checkout failed: {error}"))),
-        };
-        if let Some(reason) = self.build(comparer, &tree)? {
-            self.remove(&tree);
-            return Ok(Err(reason));
-        }
-        let variant = (self.plan.variant)(&commit.short, &tree)?;
-        self.built.push_back((point, tree, variant.clone()));
-        Ok(Ok(variant))
+        let reason = self.failed.get(&point).cloned();
+        Ok(Err(reason.unwrap_or_else(|| "not built".to_owned())))
     }
 }
 
 impl CommitBuilds<'_> {
-    /// Builds a checkout; returns why it failed, if it did.
-    fn build(
-        &self,
+    /// Whether a commit is built, or cannot be.
+    fn is_known(&self, point: u64) -> bool {
+        self.failed.contains_key(&point) || self.built.iter().any(|(at, _, _)| *at == point)
+    }
+
+    /// Checks these commits out and builds them beside one another.
+    fn build_all(
+        &mut self,
         comparer: &mut Comparer<'_>,
-        tree: &SourceCopy,
-    ) -> Result<Option<String>, ExperimentError> {
-        let Some(line) = self.plan.build else {
-            return Ok(None);
+        points: &[u64],
+    ) -> Result<(), ExperimentError> {
+        let names: Vec<&str> = (points.iter())
+            .map(|point| self.commits[*point as usize].short.as_str())
+            .collect();
+        comparer.say(&format!("building {}", names.join(", ")), None);
+        let mut trees = Vec::new();
+        for &point in points {
+            self.remove_oldest_build();
+            let hash = &self.commits[point as usize].hash;
+            match self.build_directory.checkout(self.plan.repository, hash) {
+                Ok(tree) => trees.push((point, tree)),
+                Err(error) => {
+                    let reason = format!("git checkout failed: {error}");
+                    self.failed.insert(point, reason);
+                }
+            }
+        }
+        let specs: Vec<CommandSpec> = (trees.iter())
+            .filter_map(|(_, tree)| self.build_command(tree))
+            .collect();
+        let reasons = match &specs[..] {
+            [] => vec![None; trees.len()],
+            [one] => vec![failure_of(&comparer.command(one)?)?],
+            _ => run_all(&specs, comparer.cancel())?
+                .iter()
+                .map(failure_of)
+                .collect::<Result<_, _>>()?,
         };
-        let mut spec = CommandSpec::shell(line);
+        for ((point, tree), reason) in trees.into_iter().zip(reasons) {
+            match reason {
+                Some(reason) => {
+                    self.remove(&tree);
+                    self.failed.insert(point, reason);
+                }
+                None => {
+                    let name = &self.commits[point as usize].short;
+                    let variant = (self.plan.variant)(name, &tree)?;
+                    self.built.push_back((point, tree, variant));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn build_command(&self, tree: &SourceCopy) -> Option<CommandSpec> {
+        let mut spec = CommandSpec::shell(self.plan.build?);
         spec.directory = Some(tree.path().to_owned());
         spec.timeout = Some(self.plan.build_timeout);
-        let done = comparer.command(&spec)?;
-        let how = match done.record.exit {
-            ExitKind::Code(0) => return Ok(None),
-            ExitKind::Cancelled => return Err(ExperimentError::Interrupted),
-            ExitKind::Code(code) => format!("build failed with exit code {code}"),
-            ExitKind::Signal { signal, .. } => format!("build was killed by signal {signal}"),
-            _ => "build timed out".to_owned(),
-        };
-        let end = last_lines(&String::from_utf8_lossy(&done.stderr.captured));
-        Ok(Some(if end.is_empty() {
-            how
-        } else {
-            format!("{how}: {end}")
-        }))
+        Some(spec)
     }
 
     /// Makes room for another build: removes the least recently used one, except the two ends.
@@ -139,7 +185,8 @@ impl CommitBuilds<'_> {
         let last = self.count() - 1;
         let inner = |(at, _, _): &(u64, SourceCopy, VariantPlan)| *at != 0 && *at != last;
         let built = &mut self.built;
-        if built.iter().filter(|one| inner(one)).count() < MAX_BUILDS {
+        let most = MAX_BUILDS.max(2 * self.plan.jobs);
+        if built.iter().filter(|one| inner(one)).count() < most {
             return;
         }
         if let Some(place) = built.iter().position(inner)
@@ -157,6 +204,40 @@ impl CommitBuilds<'_> {
             let _ = std::fs::remove_dir_all(place.join(first));
         }
     }
+}
+
+/// Runs commands at once, each below a launcher of its own; returns their ends in order.
+fn run_all(specs: &[CommandSpec], cancel: &Cancel) -> Result<Vec<Finished>, ExperimentError> {
+    let run = |spec: &CommandSpec| -> Result<Finished, ExperimentError> {
+        let mut spec = spec.clone();
+        capture_errors(&mut spec);
+        Ok(Launcher::new()?.run(&spec, cancel)?)
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = specs.iter().map(|spec| scope.spawn(|| run(spec))).collect();
+        let ended = running.into_iter().map(|one| match one.join() {
+            Ok(ended) => ended,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        ended.collect()
+    })
+}
+
+/// Why a build failed, if it did.
+fn failure_of(done: &Finished) -> Result<Option<String>, ExperimentError> {
+    let how = match done.record.exit {
+        ExitKind::Code(0) => return Ok(None),
+        ExitKind::Cancelled => return Err(ExperimentError::Interrupted),
+        ExitKind::Code(code) => format!("build failed with exit code {code}"),
+        ExitKind::Signal { signal, .. } => format!("build was killed by signal {signal}"),
+        _ => "build timed out".to_owned(),
+    };
+    let end = last_lines(&String::from_utf8_lossy(&done.stderr.captured));
+    Ok(Some(if end.is_empty() {
+        how
+    } else {
+        format!("{how}: {end}")
+    }))
 }
 
 /// The last lines of a build's error output, joined; blank ones are skipped.

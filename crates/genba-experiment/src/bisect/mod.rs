@@ -9,6 +9,7 @@
 
 mod bisection_document;
 mod commit_builds;
+mod likely_points;
 mod ordered_values;
 mod region_search;
 mod search_measurement;

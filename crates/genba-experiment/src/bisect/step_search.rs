@@ -6,6 +6,7 @@ use genba_model::{BisectionOutcome, Culprit, Estimate, VerdictName};
 use genba_stats::{StepPlace, StepSearch};
 use rand::RngExt as _;
 
+use super::likely_points::likely_points;
 use super::search_measurement::{
     OpenComparison, SearchBudget, SearchMeasurement, statistics_error,
 };
@@ -41,6 +42,24 @@ pub trait CandidateList {
     /// Description of a candidate, such as the subject of a commit.
     fn detail(&self, _point: u64) -> Option<String> {
         None
+    }
+
+    /// Number of candidates that are built at once.
+    fn jobs(&self) -> usize {
+        1
+    }
+
+    /// Builds these candidates beside one another; what fails is told by [`CandidateList::candidate`]. Nothing is measured
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// Errors that end the search.
+    fn prepare(
+        &mut self,
+        _comparer: &mut Comparer<'_>,
+        _points: &[u64],
+    ) -> Result<(), ExperimentError> {
+        Ok(())
     }
 
     /// The variant of a candidate, built if necessary.
@@ -105,6 +124,9 @@ impl Finder<'_, '_, '_> {
     }
 
     fn find(&mut self) -> Result<Ended, ExperimentError> {
+        let mut likely = vec![0, self.last()];
+        likely.extend(likely_points((0, self.last()), None));
+        self.prepare(likely)?;
         let (first, last) = (self.end(0)?, self.end(self.last())?);
         let ends = self.verify_ends(&first, &last)?;
         match ends.verdict {
@@ -218,6 +240,9 @@ impl Finder<'_, '_, '_> {
         if let Some(place) = self.search.place() {
             self.say_place(&place);
         }
+        let range = self.search.place().map(|place| place.range);
+        let (low, high) = range.unwrap_or((0, self.last()));
+        self.prepare(likely_points((low.saturating_sub(1), high), Some(point)).collect())?;
         let Some(variant) = self.candidate(point)? else {
             return Ok(());
         };
@@ -228,6 +253,12 @@ impl Finder<'_, '_, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Has the candidates built that the search is likely to need next.
+    fn prepare(&mut self, mut points: Vec<u64>) -> Result<(), ExperimentError> {
+        points.truncate(self.steps.jobs());
+        self.steps.prepare(self.measurement.comparer(), &points)
     }
 
     fn say_place(&mut self, place: &StepPlace) {

@@ -1,5 +1,7 @@
 //! Google Benchmark's `--benchmark_format=json`.
 
+use std::collections::{HashMap, HashSet};
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,17 +25,34 @@ struct Benchmark {
     name: String,
     run_name: Option<String>,
     run_type: Option<String>,
+    aggregate_name: Option<String>,
     real_time: Option<f64>,
     cpu_time: Option<f64>,
     time_unit: Option<String>,
 }
 
+impl Benchmark {
+    /// The name without that of an aggregate.
+    fn run_name(&self) -> &str {
+        self.run_name.as_ref().unwrap_or(&self.name)
+    }
+
+    fn is_aggregate(&self) -> bool {
+        self.run_type.as_deref() == Some("aggregate")
+    }
+}
+
 pub(super) fn read(json: Value) -> Result<Imported, ImportError> {
     let file: File = document(json, "Google Benchmark")?;
     let mut benchmarks: Vec<ImportedBenchmark> = Vec::new();
+    let repeated: HashSet<String> = (file.benchmarks.iter())
+        .filter(|one| !one.is_aggregate())
+        .map(|one| one.run_name().to_owned())
+        .collect();
     for one in file.benchmarks {
-        // Means and medians of repetitions follow the repetitions.
-        if one.run_type.as_deref() == Some("aggregate") {
+        // Aggregates follow the repetitions, unless only they are reported (--benchmark_report_aggregates_only).
+        let is_median = one.aggregate_name.as_deref() == Some("median");
+        if one.is_aggregate() && (!is_median || repeated.contains(one.run_name())) {
             continue;
         }
         let unit = match one.time_unit.as_deref() {
@@ -42,7 +61,7 @@ pub(super) fn read(json: Value) -> Result<Imported, ImportError> {
             Some("us") => 1e-6,
             _ => 1e-9,
         };
-        let name = one.run_name.as_ref().unwrap_or(&one.name);
+        let name = one.run_name();
         for (metric, value) in [("wall", one.real_time), ("cpu", one.cpu_time)] {
             let Some(value) = value else {
                 continue;
@@ -62,7 +81,7 @@ pub(super) fn read(json: Value) -> Result<Imported, ImportError> {
 
 /// Repetitions of one benchmark together; they may be interleaved with others.
 fn merged(all: Vec<ImportedBenchmark>) -> Vec<ImportedBenchmark> {
-    let mut index = std::collections::HashMap::new();
+    let mut index = HashMap::new();
     let mut merged: Vec<ImportedBenchmark> = Vec::new();
     for one in all {
         let key = (one.name.clone(), one.metric.clone());

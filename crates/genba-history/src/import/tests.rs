@@ -37,6 +37,18 @@ fn google_benchmark_is_read_with_repetitions_and_without_aggregates() {
 }
 
 #[test]
+fn google_benchmark_with_aggregates_only_is_its_median() {
+    // As --benchmark_report_aggregates_only writes it.
+    let file = r#"{"context":{"date":"2026-01-01T00:00:00+00:00","host_name":"h"},"benchmarks":[
+        {"name":"BM_x_mean","run_name":"BM_x","run_type":"aggregate","aggregate_name":"mean","real_time":9.0,"time_unit":"ms"},
+        {"name":"BM_x_median","run_name":"BM_x","run_type":"aggregate","aggregate_name":"median","real_time":3.0,"time_unit":"ms"},
+        {"name":"BM_x_cv","run_name":"BM_x","run_type":"aggregate","aggregate_name":"cv","real_time":0.1,"time_unit":"ms"}]}"#;
+    let read = values(file);
+    assert_eq!((read.len(), read[0].0.as_str()), (1, "BM_x"));
+    assert_eq!(read[0].2, [3e-3]);
+}
+
+#[test]
 fn pytest_benchmark_is_read_with_its_commit() {
     let file = r#"{"machine_info":{"node":"h"},"commit_info":{"id":"abc","dirty":true,"branch":"main"},
         "benchmarks":[{"name":"t","fullname":"a.py::t","stats":{"median":0.5,"data":[0.4,0.6]}},

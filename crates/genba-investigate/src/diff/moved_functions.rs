@@ -136,7 +136,7 @@ impl Moves<'_> {
 /// Returns the callers of each function of a side by name, as stacks and counted calls show them.
 pub(super) fn callers(side: &Side) -> Callers<'_> {
     let mut callers = Callers::new();
-    if let Some(profile) = side.call_graph() {
+    if let Some(profile) = &side.profile {
         let name = |index: u32| Some(profile.functions.get(index as usize)?.function.as_str());
         for edge in &profile.edges {
             if let (Some(caller), Some(callee)) = (name(edge.caller), name(edge.callee)) {

@@ -44,8 +44,6 @@ pub struct Side {
     pub notes: Vec<String>,
     /// Whether its programs have changed, so that the tables of the case are used.
     from_case_tables: bool,
-    /// The profile that its case stores, which knows callers also where the recording was read without stacks.
-    stored: Option<Profile>,
 }
 
 /// Most frames of a stack that are compared.
@@ -80,6 +78,23 @@ fn unknown_share(profile: &Profile) -> f64 {
     rows.map(|row| row.self_share.value).sum()
 }
 
+/// Returns the annotations of the functions with most samples.
+fn annotations(resolved: &ResolvedProfile) -> Vec<Annotation> {
+    resolved.annotate_hottest(
+        MAX_ANNOTATED,
+        MIN_SHARE_OF_ANNOTATED,
+        &AnnotateOptions::new(genba_report::loop_verdict),
+        &mut SourceCache::new(),
+    )
+}
+
+/// Returns the CPU time of a run by the number of samples of a clock, seconds.
+fn seconds_of(profile: &Profile, runs: f64) -> Option<f64> {
+    let hertz = profile.event.frequency_hz;
+    let clock = !profile.event.hardware && hertz > 0;
+    clock.then(|| profile.samples as f64 / hertz as f64 / runs)
+}
+
 /// Effort for the measurement of a side.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -107,34 +122,17 @@ impl Side {
             collapsed: resolved.tables.totals.stacks,
         });
         let stacks = take_stacks(&mut profile);
-        let mut sources = SourceCache::new();
-        let annotations = resolved.annotate_hottest(
-            MAX_ANNOTATED,
-            MIN_SHARE_OF_ANNOTATED,
-            &AnnotateOptions::new(genba_report::loop_verdict),
-            &mut sources,
-        );
         let runs = runs.max(1.0);
-        let seconds = seconds.or_else(|| {
-            let hertz = profile.event.frequency_hz;
-            let clock = !profile.event.hardware && hertz > 0;
-            clock.then(|| profile.samples as f64 / hertz as f64 / runs)
-        });
         Self {
             name: name.to_owned(),
             command: profile.command.clone(),
-            annotations,
-            seconds,
+            annotations: annotations(resolved),
+            seconds: seconds.or_else(|| seconds_of(&profile, runs)),
             runs,
             stacks,
             profile: Some(profile),
             ..Self::default()
         }
-    }
-
-    /// Returns the profile that has the call edges.
-    pub(super) fn call_graph(&self) -> Option<&Profile> {
-        self.stored.as_ref().or(self.profile.as_ref())
     }
 
     /// Returns the side of samples that another program took; `format` names their file's. Their weights are seconds if a
@@ -156,27 +154,44 @@ impl Side {
         }
     }
 
-    /// Returns the side of an investigation, whose recording may be read without stacks. If its programs have changed since
-    /// (rebuilt in the same place between two investigations), the tables of the case are used, with a note.
+    /// Returns the side of an investigation: the tables of the case, and the code by what `resolved` has of its samples, which
+    /// need not have stacks. If its programs have changed since (rebuilt in the same place between two investigations), the code
+    /// is that of the case, too, with a note.
     #[must_use]
-    pub fn of_investigation(name: &str, resolved: &ResolvedProfile, all: Investigation) -> Self {
+    pub fn of_investigation(
+        name: &str,
+        resolved: &ResolvedProfile,
+        mut all: Investigation,
+    ) -> Self {
         let (seconds, runs) = run_of(&all);
-        let kept = all.profile.as_ref();
-        let mut side = Self::of_scene(name, resolved, seconds, runs);
-        if let (Some(kept), Some(now)) = (kept, &side.profile)
-            && unknown_share(now) > unknown_share(kept) + MIN_INCREASE_OF_UNKNOWN_SHARE
-        {
-            side.notes.push(format!(
-                "{name}: the program has changed since; the tables stored in the case are shown: no \
-                 counts, instructions of {} functions",
-                all.annotations.len()
-            ));
-            side.profile = Some(kept.clone());
-            side.annotations.clone_from(&all.annotations);
-            side.from_case_tables = true;
+        let Some(profile) = all.profile.take() else {
+            return Self::of_scene(name, resolved, seconds, runs);
+        };
+        let has_changed =
+            resolved.unnamed_share() > unknown_share(&profile) + MIN_INCREASE_OF_UNKNOWN_SHARE;
+        let mut notes = Vec::new();
+        let annotations = match has_changed {
+            false => annotations(resolved),
+            true => {
+                notes.push(format!(
+                    "{name}: the program has changed since; the tables stored in the case are shown: no \
+                     counts, instructions of {} functions",
+                    all.annotations.len()
+                ));
+                all.annotations
+            }
+        };
+        Self {
+            name: name.to_owned(),
+            command: profile.command.clone(),
+            annotations,
+            seconds: seconds.or_else(|| seconds_of(&profile, runs)),
+            runs,
+            notes,
+            profile: Some(profile),
+            from_case_tables: has_changed,
+            ..Self::default()
         }
-        side.stored = all.profile;
-        side
     }
 
     /// Returns the side of an investigation without its recording, as of a case from another machine.

@@ -5,15 +5,20 @@ use std::time::{Duration, Instant};
 use super::MAX_STOPPED_SHARE;
 
 /// Accepts as many clock samples as keep the time with a thread stopped within
-/// [`MAX_STOPPED_SHARE`]. Accepted ones are evenly spaced, so that samples have similar weights.
+/// [`MAX_STOPPED_SHARE`]. Of each run of clock samples for which there is one stop, a random one is accepted: weights stay similar,
+/// and a program that repeats itself is not met in the same phase each time.
 pub struct StopThrottle {
     /// Mean time between two clock samples, seconds.
     mean_interval: f64,
     /// Mean duration of a stop, seconds.
     mean_stop: f64,
     last: Instant,
-    /// Stops that may be made now; a fraction is carried over.
+    /// Stops that might have been made so far, of this one and the next: 0 to 2.
     credit: f64,
+    /// The credit at which the next sample is accepted: between 0 and 1 for this stop.
+    accepted_at: f64,
+    /// State of the random numbers (xorshift64).
+    random: u64,
 }
 
 impl StopThrottle {
@@ -24,7 +29,17 @@ impl StopThrottle {
             mean_stop: 0.0,
             last: Instant::now(),
             credit: 0.0,
+            accepted_at: 0.0,
+            random: 0x9e37_79b9_7f4a_7c15,
         }
+    }
+
+    /// A random number from 0 to below 1.
+    fn uniform(&mut self) -> f64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Whether to stop the thread of a clock sample that came now.
@@ -35,9 +50,11 @@ impl StopThrottle {
         self.mean_interval += (since.min(0.1) - self.mean_interval) * 0.02;
         let share = (MAX_STOPPED_SHARE * self.mean_interval / self.mean_stop.max(1e-7)).min(1.0);
         self.credit += share;
-        let accepted = self.credit >= 1.0;
+        let accepted = self.credit > self.accepted_at;
         if accepted {
+            // The next one is in the following unit, at its own random place.
             self.credit -= 1.0;
+            self.accepted_at = self.uniform();
         }
         accepted
     }
@@ -51,6 +68,24 @@ impl StopThrottle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn program_that_repeats_itself_is_met_in_all_phases() {
+        // One of four samples is accepted, and the program does the same again after four.
+        let mut throttle = StopThrottle::new();
+        throttle.mean_stop = 4.0 * 0.002 * MAX_STOPPED_SHARE;
+        let mut now = throttle.last;
+        let mut met = [0_u32; 4];
+        for tick in 0..8000 {
+            now += Duration::from_micros(2000);
+            if throttle.accepts(now) {
+                met[tick % 4] += 1;
+            }
+        }
+        let all: u32 = met.iter().sum();
+        assert!((1990..=2010).contains(&all), "{all}");
+        assert!(met.iter().all(|&one| one.abs_diff(500) < 100), "{met:?}");
+    }
 
     #[test]
     fn stops_stay_within_the_share_of_time_whatever_they_cost() {

@@ -1,4 +1,4 @@
-//! The pages of `genba case serve`: the list of cases, the explorer of a profile, a case in progress.
+//! The pages of `genba case serve`: the list of cases, the explorer of a profile and of waits, a case in progress.
 //!
 //! Their script is one file of the server, and reads figures as JSON; names reach a page as text of nodes, never
 //! as HTML. Pages of cases are those of [`crate::page`], with a line of links.
@@ -14,7 +14,7 @@ use crate::escape_html::escape_fit;
 
 pub use case_list::case_list;
 pub use explorer::explorer;
-pub use profile_tree::{ExploredProfile, profile_json};
+pub use profile_tree::{Explored, ExploredProfile, profile_json};
 pub use progress::{Progress, VariantProgress, event, in_progress};
 
 /// The script of all pages.

@@ -1,12 +1,13 @@
 //! The figures of the explorer, as JSON of bounded size. Pure.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use genba_model::{Event, FunctionRow, StackTree};
+use genba_model::{Event, FunctionRow, StackTree, Waits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::safe_text;
+use crate::wall_flame_graph::{self, Shown};
 
 /// Most functions; the rest has less time than any of them.
 const MAX_FUNCTIONS: usize = 20_000;
@@ -28,28 +29,73 @@ pub struct ExploredProfile {
     pub functions: Vec<FunctionRow>,
 }
 
-/// Functions and the tree of frames of a profile, as the script reads them.
+/// What the explorer shows of a case.
+#[derive(Debug, Default)]
+pub struct Explored {
+    /// The profile and its stacks.
+    pub profile: Option<(ExploredProfile, StackTree)>,
+    /// What threads waited for; its stacks are drawn, too.
+    pub waits: Option<Waits>,
+}
+
+/// Functions, and the flame graphs of samples and of wall time, as the script reads them.
 #[must_use]
-pub fn profile_json(profile: &ExploredProfile, stacks: &StackTree) -> String {
-    let name = |text: &str| safe_text::fit(&safe_text::sanitise(text), MAX_NAME);
-    let functions: Vec<Value> = (profile.functions.iter().take(MAX_FUNCTIONS))
-        .map(|one| {
-            json!([
-                name(&one.function),
-                name(safe_text::file_name(&one.module)),
-                one.file
-                    .as_deref()
-                    .map(|file| place(&name(safe_text::file_name(file)), one.line)),
-                one.self_share.value,
-                (one.self_share.high - one.self_share.low) / 2.0,
-                profile.stacks.then_some(one.total.value),
-                one.calls,
-                one.cost_seconds.as_ref().map(|cost| cost.value),
-                one.kernel,
-            ])
-        })
-        .collect();
+pub fn profile_json(explored: &Explored) -> String {
+    let profile = explored.profile.as_ref();
+    let functions = profile.map_or(&[][..], |(profile, _)| &profile.functions);
+    let has_totals = profile.is_some_and(|(profile, _)| profile.stacks);
+    let rows = functions.iter().take(MAX_FUNCTIONS);
+    let mut graphs: Vec<Value> = Vec::new();
+    if let Some((profile, stacks)) = profile.filter(|(_, stacks)| !stacks.nodes.is_empty()) {
+        let unit = if profile.event.hardware {
+            "events"
+        } else {
+            "ns"
+        };
+        graphs.push(graph("samples on CPUs", stacks, unit, &HashSet::new()));
+    }
+    if let Some(waits) = (explored.waits.as_ref()).filter(|waits| !waits.stacks.is_empty()) {
+        let cold = wall_flame_graph::wait_frames(waits);
+        for (label, shown) in [
+            ("off CPU: waiting", Shown::OffCpu),
+            ("wall time: on and off CPU", Shown::All),
+        ] {
+            let stacks = wall_flame_graph::tree(waits, shown);
+            graphs.push(graph(label, &stacks, "ns", &cold));
+        }
+    }
+    let document = json!({
+        "functions": rows.map(|one| function_row(one, has_totals)).collect::<Vec<Value>>(),
+        "omitted_functions": functions.len().saturating_sub(MAX_FUNCTIONS),
+        "graphs": graphs,
+    });
+    super::json_text(&document)
+}
+
+fn name(text: &str) -> String {
+    safe_text::fit(&safe_text::sanitise(text), MAX_NAME)
+}
+
+fn function_row(one: &FunctionRow, has_totals: bool) -> Value {
+    json!([
+        name(&one.function),
+        name(safe_text::file_name(&one.module)),
+        one.file
+            .as_deref()
+            .map(|file| place(&name(safe_text::file_name(file)), one.line)),
+        one.self_share.value,
+        (one.self_share.high - one.self_share.low) / 2.0,
+        has_totals.then_some(one.total.value),
+        one.calls,
+        one.cost_seconds.as_ref().map(|cost| cost.value),
+        one.kernel,
+    ])
+}
+
+/// A flame graph; frames with one of the names in `cold` are waiting.
+fn graph(label: &str, stacks: &StackTree, unit: &str, cold: &HashSet<String>) -> Value {
     let mut names: Vec<String> = vec!["all".to_owned()];
+    let mut waiting: Vec<usize> = Vec::new();
     let mut known: HashMap<u32, usize> = HashMap::new();
     let tree = tree(stacks);
     let frames: Vec<Value> = tree
@@ -57,7 +103,11 @@ pub fn profile_json(profile: &ExploredProfile, stacks: &StackTree) -> String {
         .map(|frame| {
             let index = frame.name.map_or(0, |index| {
                 *known.entry(index).or_insert_with(|| {
-                    names.push(name(&stacks.names[index as usize]));
+                    let text = &stacks.names[index as usize];
+                    if cold.contains(text) {
+                        waiting.push(names.len());
+                    }
+                    names.push(name(text));
                     names.len() - 1
                 })
             });
@@ -65,17 +115,16 @@ pub fn profile_json(profile: &ExploredProfile, stacks: &StackTree) -> String {
         })
         .collect();
     let shown = (tree.iter()).fold(0_u64, |sum, frame| sum.saturating_add(frame.own));
-    let omitted = tree[0].weight.saturating_sub(shown);
-    let document = json!({
-        "functions": functions,
-        "omitted_functions": profile.functions.len().saturating_sub(MAX_FUNCTIONS),
+    json!({
+        "label": label,
         "names": names,
         "frames": frames,
+        // Indices of the names that say what was waited for.
+        "waiting": waiting,
         // Time of frames that are left out: an inverted graph cannot show it.
-        "omitted_weight": omitted,
-        "unit": if profile.event.hardware { "events" } else { "ns" },
-    });
-    super::json_text(&document)
+        "omitted_weight": tree[0].weight.saturating_sub(shown),
+        "unit": unit,
+    })
 }
 
 fn place(file: &str, line: Option<u32>) -> String {
@@ -152,6 +201,30 @@ mod tests {
             frames: frames.iter().map(|&name| name.to_owned()).collect(),
             weight,
         }
+    }
+
+    #[test]
+    fn waits_are_graphs_beside_that_of_samples() {
+        let waits = crate::test_fixtures::waits();
+        let explored = Explored {
+            profile: None,
+            waits: Some(waits),
+        };
+        let found: Value = serde_json::from_str(&profile_json(&explored)).unwrap();
+        let graphs = found["graphs"].as_array().unwrap();
+        let labels: Vec<&str> = (graphs.iter())
+            .map(|graph| graph["label"].as_str().unwrap())
+            .collect();
+        assert_eq!(labels, ["off CPU: waiting", "wall time: on and off CPU"]);
+        let weight = |graph: &Value| graph["frames"][0][2].as_u64().unwrap();
+        assert!(0 < weight(&graphs[0]) && weight(&graphs[0]) < weight(&graphs[1]));
+        // Off a CPU every stack ends with what was waited for.
+        let graph = &graphs[0];
+        let waiting = graph["waiting"].as_array().unwrap();
+        for frame in graph["frames"].as_array().unwrap() {
+            assert_eq!(frame[3] != 0, waiting.contains(&frame[0]), "{frame}");
+        }
+        assert_eq!(found["functions"], json!([]));
     }
 
     fn named<'a>(stacks: &'a StackTree, frame: &Frame) -> &'a str {

@@ -77,6 +77,7 @@
     fetch(explorer.dataset.profile)
       .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error("no profile"))))
       .then((profile) => {
+        byId("function-section").hidden = !profile.functions.length;
         functions(profile);
         flame(profile);
         document.body.dataset.ready = "yes";
@@ -151,7 +152,7 @@
             code.setAttribute("aria-label", "code of " + f[0]);
             cell.replaceChildren(code);
           }
-          if (column.name === "function" && profile.frames.length > 1) {
+          if (column.name === "function" && profile.graphs.length) {
             const button = make("button", f[0], "plain");
             button.type = "button";
             button.title = "callees and callers of this function";
@@ -181,13 +182,28 @@
     const search = byId("flame-search");
     const reset = byId("reset");
     const invert = byId("invert");
-    if (profile.frames.length < 2) {
+    const graphs = profile.graphs.filter((one) => one.frames.length > 1);
+    if (!graphs.length) {
       status.textContent = "no call stacks were recorded";
       return;
     }
+    // What is drawn: samples, or the wall time of threads where the case has it.
+    let graph = graphs[0];
+    let waiting = new Set();
+    const select = byId("graph");
+    graphs.forEach((one, index) => {
+      const option = make("option", one.label);
+      option.value = index;
+      select.append(option);
+    });
+    byId("graph-label").hidden = graphs.length < 2;
     const straight = () => {
-      const nodes = profile.frames.map(([name, parent, weight, own]) => ({ name: profile.names[name], parent, weight, own, children: [] }));
+      const nodes = graph.frames.map(([name, parent, weight, own]) => ({ name: graph.names[name], parent, weight, own, waited: 0, children: [] }));
       for (let i = 1; i < nodes.length; i++) nodes[nodes[i].parent].children.push(nodes[i]);
+      for (let i = nodes.length - 1; i > 0; i--) {
+        if (waiting.has(nodes[i].name)) nodes[i].waited = nodes[i].weight;
+        nodes[nodes[i].parent].waited += nodes[i].waited;
+      }
       nodes.forEach((node, i) => (node.parent = i ? nodes[node.parent] : null));
       return nodes[0];
     };
@@ -252,7 +268,7 @@
       }
       return top;
     };
-    const whole = straight();
+    let whole = straight();
     let focused = null;
     let callers = null;
     let tree = whole;
@@ -272,14 +288,20 @@
       draw();
       if (missing) status.textContent = "no listed frame is of this function";
     };
-    const colour = (name) => {
+    // Warm on a CPU and blue off it; a frame of both is divided.
+    const colour = (node) => {
       let hash = 0;
-      for (const c of name) hash = (hash * 31 + c.codePointAt(0)) >>> 0;
-      return "hsl(" + (10 + (hash % 45)) + " 85% " + (66 + ((hash >>> 8) % 14)) + "%)";
+      for (const c of node.name) hash = (hash * 31 + c.codePointAt(0)) >>> 0;
+      const light = " 85% " + (66 + ((hash >>> 8) % 14)) + "%)";
+      const [warm, cold] = ["hsl(" + (10 + (hash % 45)) + light, "hsl(" + (200 + (hash % 25)) + light];
+      const off = waiting.has(node.name) ? 1 : node.waited === undefined ? 0 : node.waited / node.weight;
+      if (off < 0.005) return warm;
+      const edge = 100 * (1 - off) + "%";
+      return off > 0.995 ? cold : "linear-gradient(90deg, " + warm + " " + edge + ", " + cold + " " + edge + ")";
     };
     // The frame of the tree that each button stands for.
     const nodes = new WeakMap();
-    const time = (weight) => (profile.unit === "ns" ? seconds(weight / 1e9) : weight.toLocaleString("en") + " events");
+    const time = (weight) => (graph.unit === "ns" ? seconds(weight / 1e9) : weight.toLocaleString("en") + " events");
     function draw() {
       const wanted = search.value.toLowerCase();
       const width = root.clientWidth || 1000;
@@ -324,7 +346,7 @@
         el.style.left = 100 * place.x + "%";
         el.style.width = "max(1px, calc(" + 100 * place.w + "% - 1px))";
         el.style.top = place.level * LEVEL + "px";
-        el.style.background = colour(place.node.name);
+        el.style.background = colour(place.node);
         // One stop of the tab key: arrow keys go on from there.
         el.tabIndex = -1;
         nodes.set(el, place.node);
@@ -352,15 +374,23 @@
       (next || current).tabIndex = 0;
       if (held) (next || current).focus();
       reset.disabled = zoomed === tree && focused === null;
-      const lost = profile.omitted_weight / whole.weight;
+      const lost = graph.omitted_weight / whole.weight;
       const note = lost > 0.0005 ? percent(lost) + " of the time is in frames too narrow to be listed" : "";
       const what = focused !== null ? "callers of " + focused + " above it, callees below" : "";
       status.textContent = what ? what + (note && "; " + note) : wanted ? percent(marked) + " of the time is in or below the marked frames" : note;
     }
-    const choose = (name) => (byId("next").textContent = "genba annotate -i " + explorer.dataset.case + " -- " + quoted(name));
+    const choose = (name) => profile.functions.length && (byId("next").textContent = "genba annotate -i " + explorer.dataset.case + " -- " + quoted(name));
     const quoted = (name) => (/^[\w.:~-]+$/.test(name) ? name : "'" + name.replaceAll("'", "'\\''") + "'");
     search.addEventListener("input", draw);
     invert.addEventListener("change", rebuild);
+    const show = () => {
+      graph = graphs[select.value];
+      waiting = new Set(graph.waiting.map((index) => graph.names[index]));
+      byId("waiting-note").hidden = !waiting.size;
+      whole = straight();
+      rebuild();
+    };
+    select.addEventListener("change", show);
     const back = () => {
       focused = null;
       rebuild();
@@ -405,6 +435,6 @@
       if (root.clientWidth !== drawn) draw();
       drawn = root.clientWidth;
     }).observe(root.parentElement);
-    draw();
+    show();
   }
 })();

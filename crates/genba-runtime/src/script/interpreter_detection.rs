@@ -8,13 +8,14 @@ use genba_symbols::{Mapping, mappings_of_process};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
-use super::python311_frames::Python;
+use super::python_frames::Python;
+use super::python_layout::Layout;
 use super::ruby31_frames::Ruby;
 use super::thread_memory::{Memory, ProcessMemory};
 
 /// A runtime that was found.
 pub enum Runtime {
-    /// CPython 3.11.
+    /// CPython.
     Python(Box<Python>),
     /// CRuby 3.1.
     Ruby(Box<Ruby>),
@@ -66,7 +67,7 @@ pub fn detect(pid: i32) -> Detected {
             continue;
         };
         let found = if python {
-            self::python(pid, &module)
+            self::python(pid, &module, &map.path)
         } else {
             self::ruby(pid, &module)
         };
@@ -144,28 +145,67 @@ impl<'f> Loaded<'f> {
     }
 }
 
-fn python(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
+fn python(pid: i32, module: &Loaded<'_>, path: &str) -> Option<Detected> {
     let runtime = module.variable("_PyRuntime")?;
+    let code_type = module.variable("PyCode_Type");
     let memory = ProcessMemory(pid);
     // Since 3.11 there is a variable that says which version this is.
     let Some(at) = module.variable("Py_Version") else {
-        return Some(Detected::Unknown("CPython before 3.11".to_owned()));
+        let name = match version_in_name(path) {
+            Some(minor) => format!("CPython 3.{minor}"),
+            None => "CPython before 3.11 (the name of its file does not say which)".to_owned(),
+        };
+        let layout = version_in_name(path).and_then(Layout::of);
+        return Some(detected(layout, runtime, code_type, name));
     };
     let version = memory.bytes(at).map(u32::from_le_bytes)?;
     const FINAL: u32 = 0xf;
     let (major, minor, micro) = (version >> 24, version >> 16 & 0xff, version >> 8 & 0xff);
     let is_final = version >> 4 & 0xf == FINAL;
+    let is_free_threaded = (major, minor) == (3, 13) && is_free_threaded(&memory, runtime);
     let name = format!(
-        "CPython {major}.{minor}.{micro}{}",
-        if is_final { "" } else { " (a pre-release)" }
-    );
-    match (major, minor, is_final, module.variable("PyCode_Type")) {
-        (3, 11, true, Some(code)) => {
-            let python = Box::new(Python::new(runtime, code));
-            Some(Detected::Known(Runtime::Python(python), name))
+        "CPython {major}.{minor}.{micro}{}{}",
+        if is_final { "" } else { " (a pre-release)" },
+        if is_free_threaded {
+            " (without the GIL)"
+        } else {
+            ""
         }
-        _ => Some(Detected::Unknown(name)),
+    );
+    let readable = major == 3 && is_final && !is_free_threaded;
+    let layout = readable.then(|| Layout::of(minor)).flatten();
+    Some(detected(layout, runtime, code_type, name))
+}
+
+fn detected(
+    layout: Option<&'static Layout>,
+    runtime: u64,
+    code_type: Option<u64>,
+    name: String,
+) -> Detected {
+    match layout.zip(code_type) {
+        Some((layout, code_type)) => {
+            let python = Box::new(Python::new(layout, runtime, code_type));
+            Detected::Known(Runtime::Python(python), name)
+        }
+        None => Detected::Unknown(name),
     }
+}
+
+/// The minor version in the name of an interpreter's file: `python3.9`, `libpython3.8.so.1.0`.
+fn version_in_name(path: &str) -> Option<u32> {
+    let name = path.rsplit('/').next()?;
+    let rest = name.strip_prefix("lib").unwrap_or(name);
+    let digits = rest.strip_prefix("python3.")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit());
+    let end = end.unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+/// Whether 3.13 was built without the GIL: `_PyRuntime.debug_offsets.free_threaded`. Its objects have other heads.
+fn is_free_threaded(memory: &ProcessMemory, runtime: u64) -> bool {
+    const FREE_THREADED: u64 = 16;
+    memory.word(runtime.wrapping_add(FREE_THREADED)) == Some(1)
 }
 
 fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
@@ -181,5 +221,19 @@ fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
             Some(Detected::Known(Runtime::Ruby(ruby), name))
         }
         _ => Some(Detected::Unknown(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_read_from_the_name_of_the_file() {
+        assert_eq!(version_in_name("/usr/bin/python3.9"), Some(9));
+        assert_eq!(version_in_name("/opt/lib/libpython3.10.so.1.0"), Some(10));
+        assert_eq!(version_in_name("/opt/lib/libpython3.8m.so"), Some(8));
+        assert_eq!(version_in_name("/usr/bin/python3"), None);
+        assert_eq!(version_in_name("/usr/lib/libpython3.so"), None);
     }
 }

@@ -93,13 +93,15 @@ impl Scripts for LiveScripts {
             holder,
         };
         match &self.known(pid)?.runtime {
-            Runtime::Python(python) if word.is_some_and(|word| python.gil_has(word)) => {
-                Some(lock("the GIL", true, python.gil_holder(&memory)))
+            Runtime::Python(python) => {
+                if let Some(holder) = python.gil_of_word(&memory, word?) {
+                    return Some(lock("the GIL", true, holder));
+                }
+                python
+                    .ends_with_lock(&memory, word?)
+                    .filter(|joined| *joined != tid)
+                    .map(ScriptWait::Join)
             }
-            Runtime::Python(python) => python
-                .ends_with_lock(&memory, word?)
-                .filter(|joined| *joined != tid)
-                .map(ScriptWait::Join),
             Runtime::Ruby(ruby) => {
                 if let Some(holder) = ruby.waits_for_gvl(&memory, tid, word) {
                     return Some(lock("the GVL", true, holder));

@@ -5,9 +5,10 @@
 
 mod interpreter_detection;
 mod live_scripts;
-mod python311_frames;
-mod python311_gil;
 mod python311_opcodes;
+mod python_frames;
+mod python_gil;
+mod python_layout;
 mod ruby31_frames;
 mod ruby31_gvl;
 mod script_profile;

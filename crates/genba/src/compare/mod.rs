@@ -9,6 +9,7 @@ mod host_measurement;
 mod named_commands;
 mod run_comparison;
 mod runtime_args;
+mod shell_start;
 mod suite_plans;
 
 pub use base_build::{add_base, built_checkout, count_both};

@@ -13,7 +13,7 @@ use super::compare_args::CompareArgs;
 use super::comparison_case::{ComparisonWriter, Watcher};
 use super::history_store;
 use super::host_measurement::{ThisHost, count_instructions, measure};
-use super::suite_plans as suite;
+use super::{shell_start, suite_plans as suite};
 use crate::exit_code::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
@@ -166,7 +166,10 @@ fn all(
             output,
         };
         match measure(plan, here, cancel, &mut watcher) {
-            Ok(report) => reports.push((plan.name.clone(), report)),
+            Ok(mut report) => {
+                shell_start::explain(plan, &mut report, cancel);
+                reports.push((plan.name.clone(), report));
+            }
             // Of a suite, the other comparisons go on.
             Err(failure) if several && failure.exit == Exit::TargetFailed => {
                 exit = failure.exit;

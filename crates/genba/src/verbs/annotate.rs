@@ -4,8 +4,9 @@ use clap::{Args as ClapArgs, ValueEnum};
 use genba_attribution::{AnnotateOptions, AttributionError, ResolvedProfile};
 use genba_case::Case;
 use genba_code::{SourceCache, Syntax};
-use genba_model::Annotation;
+use genba_model::{Annotation, Finding};
 use genba_report::terminal;
+use genba_units::format;
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
@@ -51,12 +52,16 @@ pub struct Args {
     #[command(flatten)]
     json: JsonArgs,
 
-    /// Function: its name, its linkage name, or an address in it.
+    /// Function: its name, its linkage name, an address in it, a source line (`file.c:12`), or the number of a finding of the
+    /// case.
     function: String,
 }
 
 /// Runs `genba annotate`.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    if let Some(function) = function_of_finding(&args)? {
+        args.function = function;
+    }
     let mut sources = args.recording.sources();
     for prefix in &args.source_prefix {
         let Some((old, new)) = prefix.split_once('=') else {
@@ -123,12 +128,30 @@ impl AnnotatedCase {
         }
         let resolved = match self.resolved.take() {
             Some(resolved) => resolved,
-            None => self.recording.open(false, false)?,
+            None => self.recording.open_for_code(false)?,
         };
         let resolved = self.resolved.insert(resolved);
         let options = AnnotateOptions::new(genba_report::loop_verdict);
         let annotation = resolved.annotate(function, &options, &mut self.recording.sources());
         annotation.map_err(|error| failure(&error))
+    }
+}
+
+/// The function of a finding of the case, where the argument is a finding's number.
+fn function_of_finding(args: &Args) -> Result<Option<String>, Failure> {
+    let (Ok(number), Some(case)) = (args.function.parse::<usize>(), args.recording.case()) else {
+        return Ok(None);
+    };
+    let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
+    let finding = number.checked_sub(1).and_then(|at| findings.get(at));
+    match finding {
+        Some(finding) => Ok(Some(finding.site.function.clone())),
+        None => Err(Failure::usage(format!(
+            "case {} has no finding {number}: {} in it\n  to list its functions: genba report -i {}",
+            case.id(),
+            format::plural(findings.len() as u64, "finding"),
+            case.id()
+        ))),
     }
 }
 
@@ -150,10 +173,14 @@ fn from_recording(
     sources: &mut SourceCache,
 ) -> Result<Annotation, Failure> {
     let whole = |kernel_names: bool, sources: &mut SourceCache| {
-        let resolved = args.recording.open(false, kernel_names)?;
+        let resolved = args.recording.open_for_code(kernel_names)?;
         Ok::<_, Failure>(resolved.annotate(&args.function, options, sources))
     };
-    let annotation = match args.recording.open_for(&args.function)? {
+    let focused = match args.recording.open_addresses(false)? {
+        Some(resolved) => Some(resolved),
+        None => args.recording.open_for(&args.function)?,
+    };
+    let annotation = match focused {
         Some(resolved) => {
             let annotation = resolved.annotate(&args.function, options, sources);
             // This process ends soon: freeing the profile would only take time.

@@ -146,7 +146,7 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
     let mut side = match investigation {
         Some(all) if !has_recording => Side::of_tables(&name, all),
         // A case has its callers stored.
-        Some(all) => Side::of_investigation(&name, &recording.open(false, true)?, all),
+        Some(all) => Side::of_investigation(&name, &recording.open_for_code(false)?, all),
         None => Side::of_scene(&name, &recording.open(true, true)?, None, 1.0),
     };
     if let Some(case) = case.as_ref().filter(|_| stored_stacks) {

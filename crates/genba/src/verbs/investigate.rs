@@ -34,9 +34,10 @@ use crate::unread_input;
   genba investigate -p 1234 --seconds 30    a server that runs already; a page of it, too
   genba investigate --count-cmd './prog 100' --count-scale 1000 -- ./prog 100000")]
 pub struct Args {
-    /// Time for repeated runs; they stop sooner when the wall time is known to ±1 %.
-    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "30s", value_parser = parse_duration)]
-    budget: Duration,
+    /// Time for repeated runs, which stop sooner when the wall time is known to ±1 % [default: 30s]; with -p time to watch
+    /// [default: 15s].
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
+    budget: Option<Duration>,
 
     /// Time for everything; longer runs are measured and sampled in part [default: 5 times --budget, at least 30s].
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
@@ -52,7 +53,7 @@ pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
 
-    /// Do not sample the functions of Python 3.11 and Ruby 3.1 (a separate run, in which a thread is
+    /// Do not sample the functions of Python (3.8 to 3.13) and Ruby 3.1 (a separate run, in which a thread is
     /// stopped for some microseconds up to 499 times a second).
     #[arg(long)]
     no_script: bool,
@@ -101,6 +102,9 @@ pub struct Args {
     run: CommandArgs,
 }
 
+/// Default of `--budget`.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
+
 /// Default of `--limit`, as a multiple of the time for repeated runs: each of the kinds of runs that follow
 /// takes about as much.
 const LIMIT_OF_BUDGETS: u32 = 5;
@@ -120,8 +124,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         };
         source_prefixes.push((old.to_owned(), new.to_owned()));
     }
+    let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
     let options = Options {
-        budget: args.budget,
+        budget,
         ignore_failure: args.ignore_failure,
         executions: executions(&args)?,
         record: args.sampling.options(CallGraph::None),
@@ -130,7 +135,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         answer_within: None,
         limit: Some(
             args.limit
-                .unwrap_or((args.budget * LIMIT_OF_BUDGETS).max(MIN_DEFAULT_LIMIT)),
+                .unwrap_or((budget * LIMIT_OF_BUDGETS).max(MIN_DEFAULT_LIMIT)),
         ),
         annotations: genba_investigate::MAX_ANNOTATIONS,
         source_prefixes,
@@ -140,7 +145,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let store = Store::open_root();
     let mut progress = ProgressLine::new(output);
     let outcome = if args.attach.instead_of(&args.run)? {
-        let time = args.attach.time(&args.run).unwrap_or(WATCHED_TIME);
+        let time = (args.attach.time(&args.run).or(args.budget)).unwrap_or(WATCHED_TIME);
         let pids = &args.attach.pid;
         genba_investigate::investigate_processes(
             &store,
@@ -175,8 +180,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             let plan = FirstProofs {
                 tried: MAX_PROVEN,
                 wanted: MAX_PROVEN,
-                budget: left.min(args.budget * 2),
-                budget_each: args.budget,
+                budget: left.min(budget * 2),
+                budget_each: budget,
             };
             prove(&store, &mut outcome, plan, spec, &cancel, &mut progress)?;
         }

@@ -13,6 +13,7 @@ use genba_model::{CaseKind, Finding, ProfileDiff, Workload};
 use genba_report::{page, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::other_meanings::refuse_recording;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
@@ -241,6 +242,9 @@ impl Args {
             let causes = findings.into_iter().map(|finding| finding.cause).collect();
             let workload: Workload = case.investigation()?.workload;
             return Ok((workload.command, Some(causes)));
+        }
+        if self.command.len() > 1 || !first.contains(char::is_whitespace) {
+            refuse_recording(first)?;
         }
         Ok((self.command.clone(), None))
     }

@@ -307,6 +307,25 @@ fn the_empty_loop_is_subtracted_from_the_cost_of_an_iteration() {
 }
 
 #[test]
+fn start_of_the_shell_is_measured_where_commands_are_short() {
+    let here = scratch();
+    let args = [
+        "bench",
+        "--json",
+        "--runs",
+        "3",
+        "--no-case",
+        "true; true",
+        "exit 0",
+    ];
+    let found = json(here.path(), "comparison", &args);
+    let hazards = found["hazards"].as_array().expect("hazards");
+    let shell = hazards.iter().find(|one| one["id"] == "shell");
+    let text = shell.expect("a shell of some milliseconds")["text"].to_string();
+    assert!(text.contains("the shell alone takes"), "{text}");
+}
+
+#[test]
 fn exports_have_the_formats_of_hyperfine() {
     let here = scratch();
     stdout_of(

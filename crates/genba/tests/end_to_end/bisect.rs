@@ -271,6 +271,22 @@ fn a_regression_in_a_history_of_120_commits_is_found() {
     if !counted(name, &document) {
         return;
     }
+    // Builds at once: none goes on until four have begun. The search and its answer are the same.
+    let started = here.path().join("started");
+    let build = format!(
+        "echo >> {0}; until [ $(wc -l < {0}) -ge 4 ]; do sleep 0.01; done; gcc -O1 -o prog prog.c",
+        started.display()
+    );
+    let mut at_once = command.to_vec();
+    at_once[7] = &build;
+    at_once.splice(8..8, ["--jobs", "4", "--build-timeout", "5min"]);
+    let parallel = json(here.path(), &at_once);
+    assert_eq!(
+        parallel["culprit"]["elements"],
+        document["culprit"]["elements"]
+    );
+    assert_eq!(parallel["runs"], document["runs"]);
+    assert_eq!(state(&tree), before, "the user's tree is as it was");
     let culprit = &document["culprit"];
     assert!(
         culprit["detail"].as_str().unwrap().ends_with("revision 77"),

@@ -114,6 +114,27 @@ fn paths_lead_to_cases_and_to_nothing_else() {
 }
 
 #[test]
+fn waits_have_flame_graphs_in_the_explorer() {
+    let directory = scratch();
+    let (code, _, said) = run_genba(directory.path(), &["wait", "--", "sleep", "0.4"]);
+    assert_eq!(code, 0, "{said}");
+    let case = case_of(directory.path(), "waits");
+    let server = Server::start(directory.path());
+    assert!(server.page(&format!("case/{case}")).contains("/explore"));
+    let page = server.page(&format!("case/{case}/explore"));
+    assert!(page.contains(&format!("genba report --off-cpu -i {case}")));
+    let text = server.page(&format!("case/{case}/profile.json"));
+    let found: Value = serde_json::from_str(&text).expect("JSON");
+    let graph = &found["graphs"][0];
+    assert_eq!(graph["label"], "off CPU: waiting");
+    // Nanoseconds of all threads: the one thread slept nearly all of the time.
+    let slept = graph["frames"][0][2].as_f64().expect("a weight") / 1e9;
+    assert!(slept > 0.3, "{slept} s");
+    assert!(graph["names"].to_string().contains("[sleep]"), "{graph}");
+    server.end();
+}
+
+#[test]
 fn hostile_names_are_text_on_every_page() {
     let directory = scratch();
     let case = make_comparison(directory.path());

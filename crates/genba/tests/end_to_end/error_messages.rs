@@ -252,6 +252,14 @@ fn options_and_words_of_other_verbs_are_answered_with_the_verb_that_takes_them()
         2,
         "give recordings and cases as arguments",
     );
+    // Misplaced options are not programs that are missing.
+    fails(here.path(), &["try", "-i", "12ab", "--", "a.data"], 2, read);
+    fails(
+        here.path(),
+        &["investigate", "--", "-p", "1"],
+        2,
+        "stand before `--`",
+    );
     // A program of that name is one.
     stdout_of(here.path(), &["stat", "-i", "--", "false"]);
 }

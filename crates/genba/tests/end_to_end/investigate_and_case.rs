@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{genba, json, program, scratch, stdout_of};
+use crate::support::{genba, json, program, run_genba, scratch, stdout_of};
 use serde_json::Value;
 
 fn cases(directory: &Path) -> Vec<Value> {
@@ -40,6 +40,21 @@ fn investigation_measures_profiles_and_writes_a_page() {
     assert_eq!(all["profile"]["functions"][0]["function"], "digits");
     assert_eq!(all["annotations"][0]["function"], "digits");
     assert!(text.contains("digits"), "{text}");
+    // Code and differences need the recording no longer: the case has its samples by address.
+    let case = all["case"].as_str().expect("an id");
+    fs::write(here.join(".genba").join(case).join("perf.data"), "gone").expect("a file");
+    let code = stdout_of(here, &["annotate", "--raw", "-i", case, "digits"]);
+    assert!(code.contains("div"), "{code}");
+    let (status, _, said) = run_genba(here, &["annotate", "-i", case, "99"]);
+    assert!(status == 2 && said.contains("no finding 99"), "{said}");
+    for (number, finding) in (1..).zip(all["findings"].as_array().expect("findings")) {
+        let number: u32 = number;
+        let number = number.to_string();
+        let shown = stdout_of(here, &["annotate", "-i", case, &number]);
+        assert!(shown.contains(finding["site"]["function"].as_str().expect("a name")));
+    }
+    let diff = json(here, "profile-diff", &["diff", "--json", case, case]);
+    assert!(!diff["lines"].is_null() && diff["functions"][0]["change"]["value"] == 0.0);
     // The case opens where the program is not, and gives the same page again.
     fs::remove_file(prog).expect("the program goes");
     let page = stdout_of(here, &["case", "export", "latest"]);

@@ -38,6 +38,11 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration, default_value = "30min")]
     build_timeout: Duration,
 
+    /// Build so many commits at once: the one that is needed and those that are likely to follow. Nothing is measured while
+    /// builds run.
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64), requires = "build")]
+    jobs: u8,
+
     /// Repository, or the directory in it, in which builds and commands run.
     #[arg(long, value_name = "DIR", default_value = ".")]
     repository: PathBuf,
@@ -89,6 +94,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         repository: &args.repository,
         build: args.build.as_deref(),
         build_timeout: args.build_timeout,
+        jobs: usize::from(args.jobs),
         variant: &of_checkout,
     };
     let mut history = CommitBuilds::new(commits, builds).map_err(Failure::usage)?;

@@ -1,14 +1,8 @@
 //! The memory that holds a thread's frames.
 
+use super::super::python_layout::FRAME_SIZE;
 use super::super::thread_memory::{Memory, word_at};
 
-/// A frame (`_PyInterpreterFrame`).
-pub mod frame {
-    pub const CODE: usize = 32;
-    pub const PREVIOUS: usize = 48;
-    pub const PREV_INSTR: usize = 56;
-    pub const SIZE: usize = 72;
-}
 /// A chunk of frames (`_PyStackChunk`).
 mod chunk {
     pub const PREVIOUS: usize = 0;
@@ -31,7 +25,7 @@ pub struct Chunks<'m, M> {
 }
 
 impl<'m, M: Memory> Chunks<'m, M> {
-    /// Of a thread whose newest chunk is at `newest`, used up to `top`.
+    /// Of a thread whose newest chunk is at `newest`, used up to `top`; 0 where there are none.
     pub fn new(memory: &'m M, newest: u64, top: u64) -> Self {
         Self {
             memory,
@@ -42,7 +36,7 @@ impl<'m, M: Memory> Chunks<'m, M> {
     }
 
     /// The bytes of the frame at an address.
-    pub fn frame(&mut self, at: u64) -> Option<[u8; frame::SIZE]> {
+    pub fn frame(&mut self, at: u64) -> Option<[u8; FRAME_SIZE]> {
         // Older frames are in older chunks: the last one read is the likeliest.
         if let Some(found) = self.read.iter().rev().find_map(|c| part(c, at)) {
             return Some(found);
@@ -55,7 +49,7 @@ impl<'m, M: Memory> Chunks<'m, M> {
     }
 
     /// Reads the next chunk if the frame is in it.
-    fn newest_may_hold(&mut self, at: u64) -> Option<[u8; frame::SIZE]> {
+    fn newest_may_hold(&mut self, at: u64) -> Option<[u8; FRAME_SIZE]> {
         if self.next == 0 || self.read.len() >= MAX_CHUNKS {
             return None;
         }
@@ -76,10 +70,10 @@ impl<'m, M: Memory> Chunks<'m, M> {
     }
 }
 
-fn part((start, bytes): &(u64, Vec<u8>), at: u64) -> Option<[u8; frame::SIZE]> {
+fn part((start, bytes): &(u64, Vec<u8>), at: u64) -> Option<[u8; FRAME_SIZE]> {
     let from = usize::try_from(at.checked_sub(*start)?).ok()?;
     bytes
-        .get(from..from.checked_add(frame::SIZE)?)?
+        .get(from..from.checked_add(FRAME_SIZE)?)?
         .try_into()
         .ok()
 }

@@ -1,52 +1,24 @@
-//! The frames of CPython 3.11.
-//!
-//! Offsets are those of Include/internal/pycore_runtime.h, pycore_frame.h, pycore_code.h,
-//! cpython/pystate.h, cpython/code.h and cpython/unicodeobject.h of 3.11 on 64-bit machines
-//! (printed by a program that was compiled with 3.11.7's headers; bug-fix releases do not change
-//! them). Every object that is read must have the type that it should have, or the stack is not
-//! used: a wrong offset gives no stack, never a wrong one.
+//! The frames of CPython. Offsets are those of [`super::python_layout`].
 
 mod chunks;
+mod lines;
 mod objects;
 
 use std::collections::{HashMap, HashSet};
 
-use chunks::{Chunks, frame};
-use objects::{bytes_object, decode_lines, text};
+use chunks::Chunks;
+use objects::{bytes_object, text};
 
+use super::python_layout::{
+    CODE_SIZE, CurrentFrame, FRAME_SIZE, Layout, OWNED_BY_C_STACK, Position, TYPE,
+};
 use super::script_stacks::{Function, Stacks};
 use super::stack_nodes::StackNodeCache;
 use super::thread_memory::{Memory, word_at};
 
-mod runtime {
-    pub const INTERPRETERS_HEAD: u64 = 40;
-}
-mod interpreter {
-    pub const NEXT: u64 = 0;
-    pub const THREADS_HEAD: u64 = 16;
-}
-mod thread {
-    pub const NEXT: usize = 8;
-    pub const CFRAME: usize = 56;
-    pub const THREAD_ID: usize = 152;
-    pub const CHUNK: usize = 296;
-    pub const TOP: usize = 304;
-    pub const SIZE: usize = 312;
-}
-mod cframe {
-    pub const CURRENT_FRAME: u64 = 8;
-}
-mod code {
-    pub const TYPE: usize = 8;
-    pub const FIRST_LINE: usize = 72;
-    pub const FILENAME: usize = 112;
-    pub const QUALNAME: usize = 128;
-    pub const LINETABLE: usize = 136;
-    pub const SIZE: usize = 144;
-    pub const INSTRUCTIONS: u64 = 184;
-}
 /// Threads and interpreters that are searched at most.
 const MAX_THREADS: usize = 10_000;
+const MAX_INTERPRETERS: usize = 1_000;
 /// Frames of one stack at most.
 const MAX_FRAMES: usize = 50_000;
 /// Samples after which a thread without a Python thread state is searched for one again.
@@ -55,7 +27,7 @@ const SAMPLES_UNTIL_RETRY: u32 = 50;
 /// A code object that was read.
 struct Code {
     /// Its bytes from the first line to the line table: the same object as long as they are.
-    seen: [u8; code::SIZE],
+    seen: [u8; CODE_SIZE],
     function: u32,
     /// Ends of stretches of instructions (in code units) and their lines.
     lines: Vec<(u32, u32)>,
@@ -63,6 +35,7 @@ struct Code {
 
 /// Reads stacks of one process.
 pub struct Python {
+    pub(super) layout: &'static Layout,
     runtime: u64,
     code_type: u64,
     /// Thread states by thread pointer.
@@ -85,8 +58,9 @@ pub struct Read {
 impl Python {
     /// `runtime` is where `_PyRuntime` is, `code_type` where `PyCode_Type`.
     #[must_use]
-    pub fn new(runtime: u64, code_type: u64) -> Self {
+    pub fn new(layout: &'static Layout, runtime: u64, code_type: u64) -> Self {
         Self {
+            layout,
             runtime,
             code_type,
             threads: HashMap::new(),
@@ -106,52 +80,65 @@ impl Python {
         pointer: u64,
         stacks: &mut Stacks,
     ) -> Result<Option<Read>, ()> {
+        let layout = self.layout;
         let Some(state) = self.state(memory, pointer) else {
             return Ok(None);
         };
-        let cframe = word_at(&state, thread::CFRAME);
-        let current = memory.word(cframe.wrapping_add(cframe::CURRENT_FRAME));
-        let mut at = current.ok_or(())?;
-        let (newest, top) = (word_at(&state, thread::CHUNK), word_at(&state, thread::TOP));
-        let mut chunks = Chunks::new(memory, newest, top);
-        // Innermost first: code object and next instruction.
+        let field = |offset: u64| memory.word(state.wrapping_add(offset)).ok_or(());
+        let mut at = match layout.thread.current {
+            CurrentFrame::Field(offset) => field(offset)?,
+            CurrentFrame::CFrame(offset, frame) => {
+                let cframe = field(offset)?;
+                memory.word(cframe.wrapping_add(frame)).ok_or(())?
+            }
+        };
+        let mut chunks = match layout.thread.chunk_and_top {
+            Some([newest, top]) => Chunks::new(memory, field(newest)?, field(top)?),
+            None => Chunks::new(memory, 0, 0),
+        };
+        // Innermost first: code object, and offset of the instruction in bytes.
         let mut frames: Vec<(u64, u64)> = Vec::new();
+        let mut passed = 0;
         while at != 0 {
-            if frames.len() >= MAX_FRAMES {
+            if passed >= MAX_FRAMES {
                 return Err(());
             }
+            passed += 1;
             let bytes = chunks.frame(at).ok_or(())?;
-            frames.push((
-                word_at(&bytes, frame::CODE),
-                word_at(&bytes, frame::PREV_INSTR),
-            ));
-            at = word_at(&bytes, frame::PREVIOUS);
+            let owner = layout.frame.owner.map(|offset| bytes[offset]);
+            if owner != Some(OWNED_BY_C_STACK) {
+                let object = word_at(&bytes, layout.frame.code);
+                frames.push((object, layout.offset(&bytes, object)));
+            }
+            at = word_at(&bytes, layout.frame.previous);
         }
-        let Some(&(_, instruction)) = frames.first() else {
+        let Some(&(innermost, offset)) = frames.first() else {
             return Ok(None);
         };
         let mut checked: HashSet<u64> = HashSet::new();
         let mut nodes = self.node_cache.begin(pointer);
-        for &(object, instruction) in frames.iter().rev() {
+        for &(object, offset) in frames.iter().rev() {
             if checked.insert(object) {
                 self.check(memory, object, stacks).ok_or(())?;
             }
             let code = &self.codes[&object];
-            let first = object.wrapping_add(code::INSTRUCTIONS);
-            let line = code.line(instruction.wrapping_sub(first));
-            nodes.step(code.function, line, stacks);
+            nodes.step(code.function, code.line(offset), stacks);
         }
         let node = self.node_cache.end(pointer, nodes);
-        let opcode = memory.bytes::<2>(instruction).map(|unit| unit[0]);
+        let opcode = layout.code.has_opcode_names.then(|| {
+            let first = innermost.wrapping_add(layout.code.instructions);
+            memory.bytes::<2>(first.wrapping_add(offset))
+        });
+        let opcode = opcode.flatten().map(|unit| unit[0]);
         Ok(node.map(|node| Read { node, opcode }))
     }
 
-    /// The bytes of a thread's state.
-    fn state(&mut self, memory: &impl Memory, pointer: u64) -> Option<[u8; thread::SIZE]> {
-        let is_of = |state: &[u8; thread::SIZE]| word_at(state, thread::THREAD_ID) == pointer;
+    /// The address of a thread's state.
+    fn state(&mut self, memory: &impl Memory, pointer: u64) -> Option<u64> {
+        let is_of = |state: u64| self.pointer_of(memory, state) == Some(pointer);
         if let Some(&at) = self.threads.get(&pointer) {
-            if let Some(state) = memory.bytes(at).filter(is_of) {
-                return Some(state);
+            if is_of(at) {
+                return Some(at);
             }
             self.threads.remove(&pointer);
         }
@@ -172,36 +159,48 @@ impl Python {
         self.runtime
     }
 
+    /// The thread pointer of a thread state.
+    pub(super) fn pointer_of(&self, memory: &impl Memory, state: u64) -> Option<u64> {
+        memory.word(state.wrapping_add(self.layout.thread.pointer))
+    }
+
+    /// The addresses of all interpreters.
+    pub(super) fn interpreters(&self, memory: &impl Memory) -> Vec<u64> {
+        let mut found = Vec::new();
+        let mut next = self.runtime.wrapping_add(self.layout.interpreters_head);
+        while found.len() < MAX_INTERPRETERS
+            && let Some(at) = memory.word(next).filter(|at| *at != 0)
+        {
+            found.push(at);
+            next = at.wrapping_add(self.layout.next_interpreter);
+        }
+        found
+    }
+
     /// Calls a function with the address of each thread state.
     pub(super) fn each_thread(&self, memory: &impl Memory, found: &mut dyn FnMut(u64)) {
         let mut left = MAX_THREADS;
-        let first = self.runtime.wrapping_add(runtime::INTERPRETERS_HEAD);
-        let mut interpreter = memory.word(first).unwrap_or(0);
-        while interpreter != 0 && left > 0 {
-            let head = interpreter.wrapping_add(interpreter::THREADS_HEAD);
-            let mut at = memory.word(head).unwrap_or(0);
-            while at != 0 && left > 0 {
+        for interpreter in self.interpreters(memory) {
+            let mut next = interpreter.wrapping_add(self.layout.threads_head);
+            while left > 0
+                && let Some(at) = memory.word(next).filter(|at| *at != 0)
+            {
                 left -= 1;
                 found(at);
-                at = memory
-                    .word(at.wrapping_add(thread::NEXT as u64))
-                    .unwrap_or(0);
+                next = at.wrapping_add(self.layout.thread.next);
             }
-            left = left.saturating_sub(1);
-            let next = memory.word(interpreter.wrapping_add(interpreter::NEXT));
-            interpreter = next.unwrap_or(0);
         }
     }
 
-    fn search(&mut self, memory: &impl Memory, pointer: u64) -> Option<[u8; thread::SIZE]> {
+    fn search(&mut self, memory: &impl Memory, pointer: u64) -> Option<u64> {
         let mut states = Vec::new();
         self.each_thread(memory, &mut |at| states.push(at));
         for at in states {
-            let state: [u8; thread::SIZE] = memory.bytes(at)?;
-            self.threads.insert(word_at(&state, thread::THREAD_ID), at);
-            if word_at(&state, thread::THREAD_ID) == pointer {
+            let found = self.pointer_of(memory, at)?;
+            self.threads.insert(found, at);
+            if found == pointer {
                 self.foreign_threads.remove(&pointer);
-                return Some(state);
+                return Some(at);
             }
         }
         None
@@ -209,18 +208,21 @@ impl Python {
 
     /// Reads a code object unless it is known and unchanged; `None` if it is not one.
     fn check(&mut self, memory: &impl Memory, object: u64, stacks: &mut Stacks) -> Option<()> {
-        let seen: [u8; code::SIZE] = memory.bytes(object)?;
-        if word_at(&seen, code::TYPE) != self.code_type {
+        let layout = &self.layout.code;
+        let seen: [u8; CODE_SIZE] = memory.bytes(object)?;
+        if word_at(&seen, TYPE) != self.code_type {
             return None;
         }
+        // What follows the line table changes, and is not read.
+        let identity = layout.first_line..layout.lines + 8;
         let known = self.codes.get(&object);
-        if known.is_some_and(|c| c.seen[code::FIRST_LINE..] == seen[code::FIRST_LINE..]) {
+        if known.is_some_and(|code| code.seen[identity.clone()] == seen[identity.clone()]) {
             return Some(());
         }
-        let first_line = word_at(&seen, code::FIRST_LINE) as u32;
-        let name = text(memory, word_at(&seen, code::QUALNAME))?;
-        let file = text(memory, word_at(&seen, code::FILENAME))?;
-        let table = bytes_object(memory, word_at(&seen, code::LINETABLE))?;
+        let first_line = word_at(&seen, layout.first_line) as u32;
+        let name = text(memory, word_at(&seen, layout.name), self.layout.text)?;
+        let file = text(memory, word_at(&seen, layout.file), self.layout.text)?;
+        let table = bytes_object(memory, word_at(&seen, layout.lines))?;
         let function = stacks.function(Function {
             name,
             file,
@@ -231,10 +233,27 @@ impl Python {
             Code {
                 seen,
                 function,
-                lines: decode_lines(&table, first_line),
+                lines: lines::decode(layout.format, &table, first_line),
             },
         );
         Some(())
+    }
+}
+
+impl Layout {
+    /// The offset of the instruction of a frame in the instructions of its code object, bytes.
+    fn offset(&self, frame: &[u8; FRAME_SIZE], object: u64) -> u64 {
+        match self.frame.position {
+            Position::Pointer(at) => {
+                let first = object.wrapping_add(self.code.instructions);
+                word_at(frame, at).wrapping_sub(first)
+            }
+            // Below zero before the first instruction.
+            Position::Index(at, unit) => {
+                let index = word_at(frame, at) as u32 as i32;
+                index.max(0) as u64 * unit
+            }
+        }
     }
 }
 
@@ -251,6 +270,10 @@ impl Code {
 mod tests {
     use super::super::thread_memory::tests::SyntheticMemory;
     use super::*;
+
+    fn python(code_type: u64) -> Python {
+        Python::new(Layout::of(11).unwrap(), 0x1000, code_type)
+    }
     use proptest::prelude::*;
 
     const CODE_TYPE: u64 = 0xc0de;
@@ -295,7 +318,7 @@ mod tests {
         let (chunk, f, g) = (0x6000u64, 0x6018u64, 0x6080u64);
         memory.object(
             0x3000,
-            thread::SIZE,
+            312,
             &[(56, 0x5000), (152, 0x77), (296, chunk), (304, g + 100)],
         );
         memory.object(0x5000, 24, &[(8, g)]);
@@ -321,7 +344,7 @@ mod tests {
     #[test]
     fn stack_is_read_innermost_first() {
         let memory = process();
-        let mut python = Python::new(0x1000, CODE_TYPE);
+        let mut python = python(CODE_TYPE);
         let mut stacks = Stacks::default();
         let read = python.stack(&memory, 0x77, &mut stacks).unwrap().unwrap();
         let frames: Vec<(String, u32)> = stacks
@@ -338,7 +361,7 @@ mod tests {
     #[test]
     fn function_that_replaces_another_at_its_address_is_read_again() {
         let mut memory = process();
-        let mut python = Python::new(0x1000, CODE_TYPE);
+        let mut python = python(CODE_TYPE);
         let mut stacks = Stacks::default();
         python.stack(&memory, 0x77, &mut stacks).unwrap().unwrap();
         // The code object was freed, and one of the same lines is there now.
@@ -355,7 +378,7 @@ mod tests {
     #[test]
     fn objects_of_another_type_give_no_stack() {
         let memory = process();
-        let mut python = Python::new(0x1000, CODE_TYPE + 1);
+        let mut python = python(CODE_TYPE + 1);
         assert_eq!(python.stack(&memory, 0x77, &mut Stacks::default()), Err(()));
     }
 
@@ -363,8 +386,8 @@ mod tests {
     fn circular_frames_give_no_stack() {
         let mut memory = process();
         memory.object(0x5000, 24, &[(8, 0x9000)]);
-        memory.object(0x9000, frame::SIZE, &[(32, 0x10_0000), (48, 0x9000)]);
-        let mut python = Python::new(0x1000, CODE_TYPE);
+        memory.object(0x9000, FRAME_SIZE, &[(32, 0x10_0000), (48, 0x9000)]);
+        let mut python = python(CODE_TYPE);
         assert_eq!(python.stack(&memory, 0x77, &mut Stacks::default()), Err(()));
     }
 
@@ -380,7 +403,7 @@ mod tests {
                     }
                 }
             }
-            let mut python = Python::new(0x1000, CODE_TYPE);
+            let mut python = python(CODE_TYPE);
             let _ = python.stack(&memory, 0x77, &mut Stacks::default());
         }
 
