@@ -119,8 +119,8 @@ mod tests {
             &[(3, 99)],
         );
         let places = LinkedPlaces {
-            slots: vec![SLOT..SLOT + 0x100],
-            code: vec![0x1000..0x2000],
+            slots: std::iter::once(SLOT..SLOT + 0x100).collect(),
+            code: std::iter::once(0x1000..0x2000).collect(),
         };
         places.is_linked(&one.code, &one.values, 1)
     }
