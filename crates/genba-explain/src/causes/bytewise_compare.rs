@@ -4,7 +4,7 @@
 //! run or with a constant, in runs of 16 bytes or more (of two runs: of six, since a comparison of words needs no
 //! call and its end is seldom mispredicted: matches of compressors). Or a long loop without branches that only
 //! asks of each byte whether it is one of a few that stay ([`crate::patterns::byte_matches`]). Or a loop that
-//! only tests bytes, by tables too, at a position that it reads and stores in memory for each
+//! only tests bytes, by tables too, at a position that it stores in memory for each, and mostly reads there
 //! ([`crate::patterns::memory_scans`]).
 //!
 //! **Confirmation.** The counted run length. Short runs are not reported: wider code does not pay

@@ -26,7 +26,8 @@ use crate::constants::counts::{
     MIN_SEEN_EXECUTIONS,
 };
 use crate::constants::gains::{
-    APPENDED_VECTOR_LOW, BYTE_COPY_CYCLES, LOOP_OF_PIECES_SAVED, MAX_LOOP_RESIDUAL, PIECES_REST,
+    APPENDED_VECTOR_LOW, BYTE_COPY_CYCLES, LOOP_OF_PIECES_SAVED, MAKING_OF_PIECES_SAVED,
+    MAX_LOOP_RESIDUAL, PIECES_REST,
 };
 use crate::constants::time_shares::{MIN_SHARE_OF_BYTE_LOOP, MIN_SHARE_OF_CALLEE, MOST_OF_IT};
 use crate::gain::saved_time::{SavedTime, combined};
@@ -114,6 +115,7 @@ fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {
             SavedTime::of(share, (saved(likely), saved(most), saved(least))),
             SavedTime::of(beside, (0.0, 0.0, saved(least))),
             SavedTime::of(share_of_loop(input, call), LOOP_OF_PIECES_SAVED),
+            SavedTime::of(share_of_makers(input, call), MAKING_OF_PIECES_SAVED),
         ]);
         found.executions = Some(call.target.count);
         found.cycles = Some(Estimate::exact(each));
@@ -143,6 +145,26 @@ fn share_of_others(input: &AnalysisInput, call: &Call<'_>) -> f64 {
         .filter(|site| site.at != call.site.at)
         .flat_map(|site| &site.targets)
         .filter(|one| (&one.function, &one.module) == (&call.target.function, &call.target.module));
+    targets
+        .map(|target| share_of_target(input, call.caller, target))
+        .sum()
+}
+
+/// Share of all time in calls of other functions that the innermost loop makes for each piece: what finds the
+/// piece, once for a run then.
+fn share_of_makers(input: &AnalysisInput, call: &Call<'_>) -> f64 {
+    let function = &input.functions[call.caller];
+    let Some(index) = function.flow.loop_of_instruction(call.site.at) else {
+        return 0.0;
+    };
+    let members = function.loop_instructions(index);
+    let inside = (function.call_sites.iter())
+        .filter(|site| site.at != call.site.at && members.binary_search(&site.at).is_ok());
+    let for_each = MOST_OF_IT * call.target.count as f64;
+    let targets = inside.flat_map(|site| &site.targets).filter(|one| {
+        let same = (&one.function, &one.module) == (&call.target.function, &call.target.module);
+        !same && one.count as f64 >= for_each
+    });
     targets
         .map(|target| share_of_target(input, call.caller, target))
         .sum()

@@ -303,6 +303,9 @@ pub(crate) const MAX_VECTOR_ITERATIONS_OF_TRIP: f64 = 1.0;
 /// Bytes by which a scan advances per iteration, at most: one element. Chosen.
 pub(crate) const MAX_BYTES_PER_SCAN_STEP: u64 = 16;
 
+/// The same of positions that count bits.
+pub(crate) const MAX_BITS_PER_SCAN_STEP: u64 = 8 * MAX_BYTES_PER_SCAN_STEP;
+
 /// Mean bytes of a scan from which it is long: longer than lines and tokens. Chosen.
 pub(crate) const MIN_BYTES_PER_LONG_SCAN: f64 = 1000.0;
 

@@ -25,6 +25,7 @@ use crate::input::conversions::{add_formats, conversions};
 use crate::input::functions_with_callees::functions_with_callees;
 use crate::input::kernel_work::kernel_work;
 use crate::input::library_time::{library_time, user_callers};
+use crate::input::linked_calls::LinkedPlaces;
 use crate::input::runtime_services::is_scan_function;
 use crate::input::runtime_use::runtime_use;
 use crate::input::values::Values;
@@ -284,8 +285,9 @@ fn function_input(
     let all = resolved.hits.all.weight as f64;
     let unit = binary.compile_unit_at(function.address);
     let module = resolved.code.module_name(function.module);
+    let values = Values::of(&code.flow, &data);
     let (call_sites, callers) = match (&resolved.joined, names) {
-        (Some(joined), Some(names)) => calls(resolved, joined, names, function, &code),
+        (Some(joined), Some(names)) => calls(resolved, joined, names, function, &code, &values),
         _ => Default::default(),
     };
     Some(FunctionInput {
@@ -295,7 +297,7 @@ fn function_input(
         address: function.address,
         share: resolved.share(total),
         calls: executed.map(|executed| executed.calls()),
-        values: Values::of(&code.flow, &data),
+        values,
         heat: code.weight.iter().map(|weight| weight / all).collect(),
         samples: code.samples.clone(),
         taken: (code.instructions.iter())
@@ -343,6 +345,7 @@ fn calls(
     names: &ExecutedFunctions,
     function: &Function,
     code: &FunctionCode,
+    values: &Values,
 ) -> (Vec<CallSite>, Vec<Caller>) {
     let path = resolved.code.module_name(function.module);
     let build_id = resolved.code.build_id(function.module);
@@ -355,20 +358,14 @@ fn calls(
         one.kind == TransferKind::Call || !inside
     };
     let binary = resolved.code.binary(function.module).ok();
-    let slots: Vec<std::ops::Range<u64>> = (binary.iter().flat_map(|b| b.sections()))
-        .filter(|section| section.name.starts_with(".got"))
-        .map(|section| section.address..section.address.saturating_add(section.size))
-        .collect();
-    let linked = |instruction: &genba_code::Instruction| {
-        let slot = instruction.data_target;
-        slot.is_some_and(|slot| slots.iter().any(|range| range.contains(&slot)))
-    };
+    let linked = LinkedPlaces::of(binary.map_or(&[], |binary| binary.sections()));
     let mut sites = Vec::new();
     for (at, instruction) in code.instructions.iter().enumerate() {
         let (indirect, target) = match instruction.flow {
             Flow::Call(target) | Flow::Jump(target) => (false, Some(target)),
-            // Through a slot that the linker fills: the target is no choice of the program.
-            Flow::IndirectCall | Flow::IndirectJump => (!linked(instruction), None),
+            Flow::IndirectCall | Flow::IndirectJump => {
+                (!linked.is_linked(&code.instructions, values, at), None)
+            }
             _ => continue,
         };
         let list = joined.index.transfers_from(module, instruction.address);

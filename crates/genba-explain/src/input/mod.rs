@@ -10,6 +10,7 @@ pub mod from_profile;
 pub(crate) mod functions_with_callees;
 pub(crate) mod kernel_work;
 pub(crate) mod library_time;
+pub(crate) mod linked_calls;
 pub mod observed_events;
 pub mod request_sizes;
 pub(crate) mod runtime_services;

@@ -1,7 +1,7 @@
 //! Loops that go through bytes one at a time with the position in memory, and only test them.
 //!
 //! A parser that keeps where it is in its state (`parser->position++`, `*offset += 1`) reads and stores the
-//! position for each byte, so that each waits for the store of the one before, and tests anew what only changes
+//! position for each byte, or stores it at least, so that each waits for the store of the one before, and tests anew what only changes
 //! between runs: whether there is input, in which mode it is. Bytes that nothing is to be done about can be
 //! passed by a loop of its own, which has the position in a register and one test, by a table of what stops it.
 //!
@@ -11,15 +11,16 @@
 //! **Source.** ISO C 6.5 p7 (what is behind pointers is read again after stores); A. Fog, "Optimizing software in
 //! C++", section 8.3 ("Pointer aliasing"); store forwarding takes 4 to 5 cycles ("Instruction tables").
 
-use genba_code::{Flow, MemoryAccess};
+use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 
 use crate::constants::counts::{MIN_BYTES_IN_APPENDED_RUN, USUAL_EXECUTIONS};
 use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::MAX_BYTE_VALUES;
 use crate::input::value_uses::Uses;
-use crate::input::values::{Address, Value};
+use crate::input::values::{Address, CONSTANT, Value};
 use crate::patterns::appends::{is_fixed, is_position, position};
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::value_steps::{Step, value_step};
 
 /// A loop that scans through memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +42,12 @@ pub(crate) fn memory_scan(found: &HotLoop<'_>) -> Option<MemoryScan> {
         return None;
     }
     let usual: Vec<usize> = found.usual().collect();
-    let kept = |&at: &usize| position(found, at).or_else(|| counted_in_memory(found, &usual, at));
+    let kept = |&at: &usize| {
+        let counted = || counted_in_memory(found, &usual, at);
+        position(found, at)
+            .or_else(counted)
+            .or_else(|| stored_for_each(found, at))
+    };
     let (position, stores) = usual.iter().find_map(kept)?;
     let kept = stores.iter().flat_map(|&at| function.values.addresses(at));
     let kept: Vec<Address> = kept.flatten().copied().collect();
@@ -97,6 +103,30 @@ fn counted_in_memory(
         .into_iter()
         .find_map(|&load| function.values.writes(load).first())?;
     Some((loaded.1, vec![at]))
+}
+
+/// A value that advances by one byte each iteration and is stored at an address that stays each time: a position
+/// in a register that others could see.
+fn stored_for_each(found: &HotLoop<'_>, at: usize) -> Option<(Value, Vec<usize>)> {
+    let function = found.input;
+    let data = &function.data[at];
+    let [access] = &data.memory[..] else {
+        return None;
+    };
+    let to = (*function.values.addresses(at).first()?).filter(|to| is_fixed(found, to))?;
+    let wide = usize::from(access.bytes) >= size_of::<u32>();
+    let in_frame = access.stack || access.base == Some(STACK_POINTER);
+    if !access.writes || access.reads || in_frame || !wide || to.base.number == CONSTANT {
+        return None;
+    }
+    let mut stored = (function.values.reads(at).iter())
+        .filter(|one| data.data_reads >> one.0 & 1 == 1)
+        .map(|&(_, value)| Value { offset: 0, ..value });
+    let advances = |value: &Value| {
+        let step = value_step(function, found.index, *value);
+        matches!(step, Some(Step::Constant(1 | -1)))
+    };
+    stored.find(advances).map(|value| (value, vec![at]))
 }
 
 struct Scan<'a> {

@@ -6,7 +6,7 @@ use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::{bytewise_compare, bytewise_copy};
-use crate::input::analysis_input::FunctionInput;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
 const RUNS: u64 = 100_000;
@@ -259,8 +259,49 @@ fn putting_beside(bytes: f64, continued: f64, others: u64) -> Vec<Candidate> {
         &[(3, PUTS - 1)],
     );
     caller.call_sites = vec![call(0, "put", PUTS, 20.0), call(4, "put", others, 20.0)];
-    let mut input = program(vec![put, caller]);
-    input.functions[0].calls = Some(PUTS + others);
+    detected(put, caller, bytes, continued, PUTS + others)
+}
+
+/// The same where a function with 0.3 of the time as well is called from the loop so often.
+fn putting_what_is_found(made: u64) -> Vec<Candidate> {
+    let put = function("put", |a| a.ret(), &[PUTS], &[0.3], &[]);
+    let find = function("find", |a| a.ret(), &[made], &[0.3], &[]);
+    let mut caller = function(
+        "write",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.call(0x1000u64)?;
+            a.call(0x2000u64)?;
+            a.cmp(rsi, rbx)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[PUTS, PUTS, PUTS, PUTS, 1],
+        &[0.02, 0.1, 0.1, 0.1, 0.0],
+        &[(3, PUTS - 1)],
+    );
+    caller.call_sites = vec![call(0, "put", PUTS, 20.0), call(1, "find", made, 20.0)];
+    let mut input = seen(vec![put, caller, find], 1.8, 0.97);
+    input.functions[0].calls = Some(PUTS);
+    bytewise_copy::detect(&input)
+}
+
+fn detected(
+    put: FunctionInput,
+    caller: FunctionInput,
+    bytes: f64,
+    continued: f64,
+    calls: u64,
+) -> Vec<Candidate> {
+    let mut input = seen(vec![put, caller], bytes, continued);
+    input.functions[0].calls = Some(calls);
+    bytewise_copy::detect(&input)
+}
+
+/// A program whose call at 0x1000 bursts saw continue the one before in this share of the calls.
+fn seen(functions: Vec<FunctionInput>, bytes: f64, continued: f64) -> AnalysisInput {
+    let mut input = program(functions);
     let point = |address| CodePoint { module: 0, address };
     input.observed = Some(Observations {
         modules: vec!["/bin/prog".to_owned()],
@@ -280,7 +321,7 @@ fn putting_beside(bytes: f64, continued: f64, others: u64) -> Vec<Candidate> {
         }],
         ..Observations::default()
     });
-    bytewise_copy::detect(&input)
+    input
 }
 
 #[test]
@@ -307,6 +348,20 @@ fn loop_and_other_calls_of_one_callee_may_go_with_the_pieces() {
         "these calls make half of the calls"
     );
     assert!((beside.low - alone.low).abs() < 0.02, "but all may go");
+}
+
+#[test]
+fn what_finds_each_piece_is_called_once_for_a_run_then() {
+    let (rare, each) = (putting_what_is_found(10), putting_what_is_found(PUTS));
+    let (rare, each) = (rare[0].residual_fraction, each[0].residual_fraction);
+    assert!(
+        each.value < rare.value && each.low < rare.low,
+        "{each:?} {rare:?}"
+    );
+    assert!(
+        each.high >= rare.high - 1e-9,
+        "it may have to look at each letter"
+    );
 }
 
 #[test]

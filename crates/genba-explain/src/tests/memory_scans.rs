@@ -16,6 +16,8 @@ enum Position {
     Stored,
     /// Loaded for each byte, and counted where it is.
     CountedInMemory,
+    /// Advanced in a register, and stored for each byte.
+    StoredFromRegister,
     InRegister,
 }
 
@@ -37,9 +39,10 @@ fn lexing(run: u64, position: Position, beside: Beside) -> Vec<Candidate> {
         "lex_string",
         |a| {
             let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.xor(edx, edx)?;
             a.set_label(&mut head)?;
             match position {
-                Position::InRegister => a.nop()?,
+                Position::InRegister | Position::StoredFromRegister => a.nop()?,
                 _ => a.mov(rdx, qword_ptr(rbx))?,
             }
             a.cmp(rdx, r13)?;
@@ -53,6 +56,10 @@ fn lexing(run: u64, position: Position, beside: Beside) -> Vec<Candidate> {
                 Position::CountedInMemory => {
                     a.add(qword_ptr(rbx), 1)?;
                     a.nop()?;
+                }
+                Position::StoredFromRegister => {
+                    a.add(rdx, 1)?;
+                    a.mov(qword_ptr(rbx), rdx)?;
                 }
                 Position::InRegister => {
                     a.add(rdx, 1)?;
@@ -72,9 +79,11 @@ fn lexing(run: u64, position: Position, beside: Beside) -> Vec<Candidate> {
             a.set_label(&mut out)?;
             a.ret()
         },
-        &[all, all, all, all, all, all, all, all, all, all, all, RUNS],
-        &[heat; 12],
-        &[(2, 0), (8, 0), (10, all - RUNS)],
+        &[
+            RUNS, all, all, all, all, all, all, all, all, all, all, all, RUNS,
+        ],
+        &[heat; 13],
+        &[(3, 0), (9, 0), (11, all - RUNS)],
     );
     bytewise_compare::detect(&program(vec![scan]))
 }
@@ -84,7 +93,7 @@ fn bytes_tested_at_a_position_in_memory_are_found() {
     for position in [Position::Stored, Position::CountedInMemory] {
         let found = lexing(20, position, Beside::Nothing);
         assert_eq!(found.len(), 1);
-        assert_eq!((&found[0].fix, &found[0].site), (&Fix::ScanAhead, &vec![3]));
+        assert_eq!((&found[0].fix, &found[0].site), (&Fix::ScanAhead, &vec![4]));
         assert!(has_fact(&found, |fact| matches!(
             fact,
             Fact::Loop(LoopFact::BytesThroughMemory { mean_run, reloads: 1, .. })
@@ -93,6 +102,19 @@ fn bytes_tested_at_a_position_in_memory_are_found() {
         // 25 cycles a byte: one of the run as before, and little for the others.
         let rest = found[0].residual_fraction;
         assert!(rest.low < rest.value && rest.value < rest.high && rest.high < 0.4);
+    }
+}
+
+#[test]
+fn position_that_is_stored_for_each_byte_from_a_register_is_found() {
+    let found = lexing(20, Position::StoredFromRegister, Beside::Nothing);
+    assert_eq!(found.len(), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Loop(LoopFact::BytesThroughMemory { reloads: 0, .. })
+    )));
+    for beside in [Beside::Sums, Beside::Copies, Beside::OtherStream] {
+        assert!(lexing(20, Position::StoredFromRegister, beside).is_empty());
     }
 }
 

@@ -24,6 +24,7 @@ mod paths;
 mod places;
 mod rescans;
 mod rescans_by_calls;
+mod rescans_of_rows;
 mod robustness;
 mod runtime;
 mod shifted_bits;

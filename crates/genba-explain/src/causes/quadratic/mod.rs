@@ -21,6 +21,7 @@
 
 mod library_scan;
 mod list_walk;
+mod passed_bytes;
 mod rescan;
 mod rescan_by_calls;
 mod scans_of_function;

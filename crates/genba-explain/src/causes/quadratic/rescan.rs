@@ -11,19 +11,21 @@
 //! copies, tokens and lines (short), input that passes through a small buffer (bounded by the size of
 //! the input files, or by what the program read in all, without which nothing is said).
 
-use genba_code::Flow;
+use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
+use super::passed_bytes::passed_bytes;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MAX_BYTES_PER_SCAN_STEP, MIN_BYTES_PER_LONG_SCAN, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
+    MAX_BITS_PER_SCAN_STEP, MAX_BYTES_PER_SCAN_STEP, MIN_BYTES_PER_LONG_SCAN,
+    MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
 };
 use crate::constants::gains::MAX_RESIDUAL_OF_ONE_SCAN;
 use crate::constants::registers::RDX;
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::plain;
-use crate::input::values::{Value, bits};
+use crate::input::values::{Address, Origin, Value, bits};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_behind;
 use crate::patterns::live_registers::live_registers;
@@ -137,10 +139,7 @@ fn scanned(found: &HotLoop<'_>) -> Option<(usize, f64)> {
             Flow::CondJump(_) | Flow::IndirectJump
         )
     };
-    if members().any(|at| function.data[at].memory.iter().any(|access| access.writes))
-        || !members().any(stops)
-        || !carries_positions_only(found)
-    {
+    if stores_for_others(found) || !members().any(stops) || !carries_positions_only(found) {
         return None;
     }
     let body = function.flow.loop_blocks(found.index);
@@ -148,11 +147,17 @@ fn scanned(found: &HotLoop<'_>) -> Option<(usize, f64)> {
     for at in members() {
         let accesses = function.data[at].memory.iter();
         for (access, address) in accesses.zip(function.values.addresses(at)) {
-            let Some(address) = address.filter(|one| access.reads && one.index.is_none()) else {
+            let Some(address) = address.filter(|_| access.reads && !is_in_frame(access)) else {
                 continue;
             };
-            let handed = Handed::of(function, body, address.base);
-            let Course::Advances(bytes) = handed.course(MAX_BYTES_PER_SCAN_STEP) else {
+            let of_base = || {
+                let handed = Handed::of(function, body, address.base);
+                match handed.course(MAX_BYTES_PER_SCAN_STEP) {
+                    Course::Advances(bytes) if address.index.is_none() => Some(bytes),
+                    _ => None,
+                }
+            };
+            let Some(bytes) = of_base().or_else(|| passed_bytes(function, at, &address)) else {
                 continue;
             };
             let counts = |at: usize| function.counts[at];
@@ -174,8 +179,9 @@ fn carries_positions_only(found: &HotLoop<'_>) -> bool {
             return true;
         }
         let handed = Handed::of(function, body, value);
-        match handed.course(MAX_BYTES_PER_SCAN_STEP) {
+        match handed.course(MAX_BITS_PER_SCAN_STEP) {
             Course::Advances(_) => true,
+            _ if strides(found, &handed) => true,
             // What is kept of the data (a largest element, say) is a result.
             Course::Kept => handed.made.is_empty() || !leaves(found, &handed),
             Course::New => {
@@ -186,6 +192,54 @@ fn carries_positions_only(found: &HotLoop<'_>) -> bool {
             Course::Other => !leaves(found, &handed),
         }
     })
+}
+
+/// Whether a value goes on by what is the same in every iteration: from row to row.
+fn strides(found: &HotLoop<'_>, handed: &Handed) -> bool {
+    let function = found.input;
+    let is_position = |value: &Value| handed.joins.contains(&value.number);
+    let fixed = |value: Value| (function.values).is_invariant(value, &function.flow, found.index);
+    let goes_on = |made: &Value| {
+        let Origin::Instruction(at) = function.values.origin(*made) else {
+            return false;
+        };
+        let at = at as usize;
+        let data = &function.data[at];
+        let operands: Vec<Value> = (function.values.reads(at).iter())
+            .filter(|one| data.data_reads & (1 << one.0) != 0)
+            .map(|one| one.1)
+            .collect();
+        let [one, other] = operands[..] else {
+            return false;
+        };
+        let adds = matches!(function.code[at].mnemonic, "add" | "sub") && !data.loads();
+        adds && (is_position(&one) && fixed(other) || is_position(&other) && fixed(one))
+    };
+    !handed.made.is_empty() && handed.made.iter().all(goes_on)
+}
+
+/// Whether a loop stores anything but its own variables, which it does not read again.
+fn stores_for_others(found: &HotLoop<'_>) -> bool {
+    let function = found.input;
+    let executed = found.members.iter().filter(|&&at| found.times(at) > 0.0);
+    let accesses: Vec<(&MemoryAccess, Option<Address>)> = executed
+        .flat_map(|&at| {
+            let addresses = function.values.addresses(at).iter().copied();
+            function.data[at].memory.iter().zip(addresses)
+        })
+        .collect();
+    let read_again = |address: Option<Address>| {
+        let reads = accesses.iter().filter(|one| one.0.reads);
+        address.is_none() || reads.into_iter().any(|one| one.1 == address)
+    };
+    let writes = accesses.iter().filter(|one| one.0.writes);
+    writes
+        .into_iter()
+        .any(|&(access, address)| !is_in_frame(access) || read_again(address))
+}
+
+fn is_in_frame(access: &MemoryAccess) -> bool {
+    access.stack || access.base == Some(STACK_POINTER)
 }
 
 /// Whether a value that iterations hand on may be read behind the loop: what is not decides at most where the

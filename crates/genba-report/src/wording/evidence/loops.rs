@@ -105,12 +105,19 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             bytes,
             mean_run,
             reloads,
-        } => format!(
-            "{} bytes are only tested, one at a time, {mean_run:.0} on average until something else is done; \
-             {reloads} loads per iteration read the position and what stays again, and the position is \
-             stored for each byte",
-            count(*bytes)
-        ),
+        } => {
+            let read = match reloads {
+                0 => String::new(),
+                _ => format!(
+                    "{reloads} loads per iteration read the position and what stays again, and "
+                ),
+            };
+            format!(
+                "{} bytes are only tested, one at a time, {mean_run:.0} on average until something else is done; \
+                 {read}the position is stored for each byte",
+                count(*bytes)
+            )
+        }
         LoopFact::ByteTime {
             share,
             cycles: each,

@@ -67,6 +67,11 @@ fn facts_about_loops() {
             mean_run: 15.5,
             reloads: 4,
         },
+        LoopFact::BytesThroughMemory {
+            bytes: 2_000_000_000,
+            mean_run: 47.4,
+            reloads: 0,
+        },
         LoopFact::WideByteCost {
             operation: ByteOperation::Test,
         },

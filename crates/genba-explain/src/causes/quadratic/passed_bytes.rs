@@ -1,0 +1,90 @@
+//! Bytes that a load passes while its innermost loop runs, where its address is made of positions:
+//! `a[i]`, `bitmap[y * width + (x >> 6)]`.
+
+use genba_code::BlockId;
+
+use crate::constants::counts::MAX_BYTES_PER_SCAN_STEP;
+use crate::input::analysis_input::FunctionInput;
+use crate::input::values::{Address, Origin, Value};
+use crate::patterns::positions::{Course, Handed};
+
+/// Sums, shifts and conversions between a position and the address that is made of it.
+const MAX_DEPTH_OF_ADDRESS: u32 = 6;
+
+/// Bytes that a load passes in all executions, if each iteration of its innermost loop goes on by a few.
+pub(super) fn passed_bytes(function: &FunctionInput, at: usize, address: &Address) -> Option<f64> {
+    let index = function.flow.loop_of_instruction(at)?;
+    let inner = Inner {
+        function,
+        index,
+        body: function.flow.loop_blocks(index),
+    };
+    let of_base = inner.passed(address.base, MAX_DEPTH_OF_ADDRESS)?;
+    let of_index = match address.index {
+        Some((value, factor)) => f64::from(factor) * inner.passed(value, MAX_DEPTH_OF_ADDRESS)?,
+        None => 0.0,
+    };
+    let (bytes, times) = (of_base + of_index, function.counts[at] as f64);
+    (bytes > 0.0 && bytes <= MAX_BYTES_PER_SCAN_STEP as f64 * times).then_some(bytes)
+}
+
+struct Inner<'a> {
+    function: &'a FunctionInput,
+    index: u32,
+    body: &'a [BlockId],
+}
+
+impl Inner<'_> {
+    /// Units that a value advances by in all: none where it is the same in each iteration.
+    fn passed(&self, value: Value, depth: u32) -> Option<f64> {
+        let (function, values) = (self.function, &self.function.values);
+        if values.is_invariant(value, &function.flow, self.index) {
+            return Some(0.0);
+        }
+        let depth = depth.checked_sub(1)?;
+        let at = match values.origin(value) {
+            Origin::Join(_) => {
+                let handed = Handed::of(function, self.body, value);
+                return match handed.course(u64::MAX) {
+                    Course::Advances(units) => Some(units),
+                    _ => None,
+                };
+            }
+            Origin::Instruction(at) => at as usize,
+            Origin::Constant | Origin::Entry => return Some(0.0),
+        };
+        let data = &function.data[at];
+        if data.loads() {
+            return None;
+        }
+        let read = values.reads(at).iter();
+        let operands: Vec<Value> = read
+            .filter(|one| data.data_reads & (1 << one.0) != 0)
+            .map(|one| one.1)
+            .collect();
+        let of = |value: Value| self.passed(value, depth);
+        match (function.code[at].mnemonic, operands.as_slice()) {
+            ("mov" | "movsxd" | "movzx" | "cdqe", &[one]) => of(one),
+            ("sar" | "shr", &[one]) => {
+                let text = &function.code[at].text;
+                let bits = text.rsplit(',').next().and_then(shift_distance)?;
+                Some(of(one)? / f64::from(1u32 << bits))
+            }
+            ("add", &[one, other]) => Some(of(one)? + of(other)?),
+            _ => None,
+        }
+    }
+}
+
+/// Bits of a shift's last operand, as the disassembler writes it.
+fn shift_distance(operand: &str) -> Option<u32> {
+    let text = operand.trim();
+    let bits = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => match text.strip_suffix('h') {
+            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+            None => text.parse().ok()?,
+        },
+    };
+    (bits < u32::BITS).then_some(bits)
+}
