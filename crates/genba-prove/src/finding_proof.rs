@@ -65,6 +65,7 @@ pub fn prove_finding(
         module: finding.site.module.clone(),
         plans,
         share: finding.share,
+        program_seconds: program_seconds(finding),
         budget,
         seed: u64::from(of.number) << 32,
     };
@@ -117,6 +118,12 @@ pub fn prove_finding(
         Err(_) => {}
     }
     Ok(proof)
+}
+
+/// CPU time of the whole program for each execution of the site.
+fn program_seconds(finding: &Finding) -> Option<f64> {
+    let each = finding.cost_seconds?.value / finding.share.value;
+    each.is_finite().then_some(each)
 }
 
 fn take(proof: &mut Proof, outcome: Outcome) {

@@ -19,6 +19,9 @@ const MARGIN: f64 = 0.01;
 /// The same for copies of the process, whose page faults and caches differ more; by what they do differ,
 /// the interval of a bound is wider.
 const MARGIN_OF_REPLICAS: f64 = 0.05;
+/// Time per execution in copies of the process ÷ the program's, above which they say nothing of it: they begin with
+/// cold caches and page faults, which a short run does not make good. Chosen.
+const MAX_COST_OF_REPLICAS: f64 = 2.0;
 /// Significance level of the comparison of both codes.
 const ALPHA: f64 = 0.05;
 /// Significance level of the comparison of two copies of the same code: its false alarms.
@@ -43,6 +46,8 @@ pub struct ProofRequest {
     pub plans: Vec<Plan>,
     /// Share of the program's time at the site.
     pub share: Estimate,
+    /// CPU time of the whole program for each execution of the site, as it was measured; `None` if that is unknown.
+    pub program_seconds: Option<f64>,
     /// Time for all runs.
     pub budget: Duration,
     /// Seed of the order of windows.
@@ -400,6 +405,17 @@ fn judged(
         return Outcome::NoClaim(format!(
             "undecided after {} pairs of windows: give the command more work, or a longer --budget",
             changed.count()
+        ));
+    }
+    if plan.replicas.is_some()
+        && let (Some(here), Some(native)) = (changed.pairs.as_is_seconds(), request.program_seconds)
+        && here > MAX_COST_OF_REPLICAS * native
+    {
+        return Outcome::NoClaim(format!(
+            "copies of the process take {:.1} ns for each execution, with all that is done between, and the program itself \
+             {:.1} ns: they are too unlike it for a bound",
+            here * 1e9,
+            native * 1e9
         ));
     }
     let ratio = match plan.replicas {

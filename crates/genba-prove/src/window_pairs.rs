@@ -110,6 +110,13 @@ impl Pairs {
         self.of_replicas |= other.of_replicas;
     }
 
+    /// Median time for each execution in the code as it is, seconds, with what is done between.
+    #[must_use]
+    pub fn as_is_seconds(&self) -> Option<f64> {
+        let times: Vec<f64> = self.compared.iter().map(|pair| pair.as_is).collect();
+        genba_stats::median(&times).ok()
+    }
+
     /// Returns the largest part of the time of edited windows which reading a log may have taken, if each of their
     /// rounds is an entry: at most a store and a load of its address that wait for one another.
     #[must_use]
@@ -214,6 +221,7 @@ mod tests {
         ];
         let found = pairs_of_replicas(&windows);
         assert_eq!(found.compared.len(), 1);
+        assert!((found.as_is_seconds().expect("one") - 4e-5).abs() < 1e-12);
         // Half of the moments take half of the time.
         let speedup = found.program_speedup(Estimate::exact(0.5));
         assert!((speedup.value - 4.0 / 3.0).abs() < 1e-9, "{speedup:?}");
