@@ -7,7 +7,7 @@
 //!
 //! **Confirmation.** The annotated loop.
 //!
-//! **Gain.** None: it is reported so that nobody looks further.
+//! **Gain.** None is predicted: what is said is that the instructions take the time that they need.
 //!
 //! **Source.** The loop model ([`genba_loop_model`]).
 
