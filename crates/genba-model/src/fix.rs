@@ -235,6 +235,8 @@ pub enum Reduction {
     Table,
     /// A hash that multiplies, or shifts and adds, and combines by exclusive or.
     Mixing,
+    /// Sums of which the remainder by a constant is taken at each step.
+    Remainder,
 }
 
 /// The value that an operand nearly always has.

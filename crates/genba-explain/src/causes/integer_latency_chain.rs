@@ -1,15 +1,16 @@
 //! `integer-latency-chain`: a checksum or hash bound by the latency of its chain.
 //!
 //! **Signature.** An innermost loop with many iterations over data whose measured cycles are those
-//! of a chain of multiplications (or shifts) and additions, `crc32` instructions, or table look-ups
-//! combined by exclusive or, into which each iteration feeds something new. Generators, which read nothing, and
+//! of a chain of multiplications (or shifts) and additions, `crc32` instructions, sums of which the
+//! remainder by a constant is taken at each step, or table look-ups combined by exclusive or, into which each iteration feeds something new. Generators, which read nothing, and
 //! state machines, whose steps cannot be split, are not reported. Or a long division of a number of
 //! many words by a small constant, inside of another loop ([`crate::patterns::word_division`]): digits
 //! taken one at a time. Likewise, observed, a number of many words that is multiplied by a small factor
 //! again and again ([`genba_observe::LongProduct`]): digits added one at a time.
 //!
 //! **Confirmation.** Several steps at once: `h·f⁴ + a·f³ + b·f² + c·f + d`; eight tables; several
-//! streams in parallel; a power of the divisor or factor for several digits.
+//! streams in parallel; the remainder of many steps taken once; a power of the divisor or factor for several
+//! digits.
 //!
 //! **Gain.** The loop is modelled with the chain split and the loop unrolled as often.
 //!
@@ -43,6 +44,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         Reduction::Crc32,
         Reduction::Table,
         Reduction::Mixing,
+        Reduction::Remainder,
     ];
     let all = chained(input, &kinds);
     let suited = all

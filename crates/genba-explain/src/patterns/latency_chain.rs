@@ -75,6 +75,9 @@ fn split<'a>(
     if !wanted.contains(&first.kind) {
         return None;
     }
+    if first.kind == Reduction::Remainder {
+        return deferred(input, one, uses);
+    }
     let ways = match first.kind {
         Reduction::Table | Reduction::Mixing => UNROLL_FACTOR_OF_HASHES,
         _ => UNROLL_FACTOR,
@@ -139,6 +142,39 @@ fn split<'a>(
     });
     gain.map(|gain| Chained {
         kind: first.kind,
+        links,
+        gain,
+        one,
+    })
+}
+
+/// Leaves remainders out of the iterations, those of one sum after the other: what remains of the chains are
+/// additions.
+fn deferred<'a>(input: &AnalysisInput, one: HotLoop<'a>, uses: &Uses) -> Option<Chained<'a>> {
+    let mut change = Change::default();
+    let mut links = one.cost.chain.clone();
+    let mut gain = None;
+    for _ in 0..MAX_CHAINS {
+        let found = reduction(&one, uses, &links);
+        let Some(found) = found.filter(|found| found.kind == Reduction::Remainder) else {
+            break;
+        };
+        let known = change.gone.len();
+        change.gone.extend(found.inner);
+        change.gone.sort_unstable();
+        change.gone.dedup();
+        if change.gone.len() == known {
+            break;
+        }
+        let now = one
+            .input
+            .loop_after(&input.program.costs, one.index, &change)?;
+        links.clone_from(&now.after.links);
+        gain = Some(now);
+    }
+    let links = one.cost.chain.iter().map(|&at| at as usize).collect();
+    gain.map(|gain| Chained {
+        kind: Reduction::Remainder,
         links,
         gain,
         one,

@@ -23,6 +23,8 @@ pub struct ReductionChain {
     pub kind: Reduction,
     /// Its instructions.
     pub instructions: Vec<usize>,
+    /// Those of them that take nothing in but what is carried.
+    pub inner: Vec<usize>,
 }
 
 /// Whether the instructions of a chain gather, and how.
@@ -66,14 +68,25 @@ pub fn reduction(one: &HotLoop<'_>, uses: &Uses, links: &[u32]) -> Option<Reduct
         Reduction::Crc32,
         Reduction::Polynomial,
         Reduction::Mixing,
+        Reduction::Remainder,
         Reduction::Table,
     ];
     let depends = |value: Value| depends(one, &carried, value);
     let kind = kinds.into_iter().find(|&kind| {
         all.iter().all(|&at| fits(one, kind, at, &depends)) && shows(one, kind, &all, &depends)
     })?;
+    // By a constant, too: `imul`, `shr`.
+    let invariant = |value: Value| {
+        one.input
+            .values
+            .is_invariant(value, &one.input.flow, one.index)
+    };
+    let alone = |value: Value| depends(value) || invariant(value);
+    let inner = all.iter().copied();
+    let inner = inner.filter(|&at| of_carried_alone(one, at, &alone));
     Some(ReductionChain {
         kind,
+        inner: inner.collect(),
         instructions: all,
     })
 }
@@ -129,6 +142,12 @@ fn fits(one: &HotLoop<'_>, kind: Reduction, at: usize, depends: &dyn Fn(Value) -
             "imul" => by_invariant(one, at, depends),
             _ => false,
         },
+        Reduction::Remainder => match name {
+            "add" | "sub" | "lea" | "mov" => true,
+            "shr" => data.form.ends_with(" i"),
+            "imul" => by_invariant(one, at, depends),
+            _ => false,
+        },
         Reduction::Table => matches!(name, "xor" | "shr" | "movzx" | "mov" | "and"),
     }
 }
@@ -175,6 +194,12 @@ fn shows(
             let spreads = |at| matches!(name(at), "imul" | "shl" | "lea" | "rol" | "ror");
             all.iter().any(spreads) && all.iter().any(|at| name(at) == "xor")
         }
+        // The quotient by a multiplication and a shift, and what it makes of the divisor taken away.
+        Reduction::Remainder => {
+            let products = all.iter().filter(|at| name(at) == "imul").count();
+            let is_rest = |&at: &usize| name(&at) == "sub" && of_carried_alone(one, at, depends);
+            products >= 2 && all.iter().any(|at| name(at) == "shr") && all.iter().any(is_rest)
+        }
         Reduction::Table => {
             all.iter().any(|at| function.data[*at].loads())
                 && all.iter().any(|at| name(at) == "xor")
@@ -196,6 +221,13 @@ fn subtracts_from(one: &HotLoop<'_>, at: usize, depends: &dyn Fn(Value) -> bool)
     reads
         .iter()
         .all(|&(location, value)| !depends(value) || written & (1 << location) != 0)
+}
+
+/// Whether all operands of an instruction depend on what is carried.
+fn of_carried_alone(one: &HotLoop<'_>, at: usize, depends: &dyn Fn(Value) -> bool) -> bool {
+    let data = &one.input.data[at];
+    let mut reads = one.input.values.reads(at).iter();
+    !data.loads() && reads.all(|&(location, value)| location >= K0 || depends(value))
 }
 
 /// Whether a multiplication is by something that the loop does not change.

@@ -89,6 +89,76 @@ fn fp_latency_chain_is_found_for_a_sum() {
     assert!(already_optimal::detect(&sum(false)).len() <= 1);
 }
 
+/// `a = (a + p[i]) % 65521; b = (b + a) % 65521`.
+fn remainders_of_two_sums() -> AnalysisInput {
+    let heat = [0.05; 17];
+    program(vec![looped(11.0, &heat, |a| {
+        a.movzx(ecx, byte_ptr(rdi + rax))?;
+        a.add(edx, ecx)?;
+        a.mov(rcx, rdx)?;
+        a.imul_2(rdx, r8)?;
+        a.shr(rdx, 0x2f)?;
+        a.imul_3(r9d, edx, 65521)?;
+        a.sub(ecx, r9d)?;
+        a.mov(edx, ecx)?;
+        a.add(ebx, ecx)?;
+        a.mov(rcx, rbx)?;
+        a.imul_2(rbx, r8)?;
+        a.shr(rbx, 0x2f)?;
+        a.imul_3(r9d, ebx, 65521)?;
+        a.sub(ecx, r9d)?;
+        a.mov(ebx, ecx)?;
+        a.sub(rax, 1)
+    })])
+}
+
+/// `sum = (sum + p[i]) % 65521`, or `sum = (sum * 0x80078071 >> 47) + p[i]`; what is done with the sum.
+fn remainder(taken: bool, stored: bool) -> AnalysisInput {
+    let heat = [
+        0.1, 0.1, 0.05, 0.2, 0.1, 0.2, 0.1, 0.05, 0.0, 0.05, 0.05, 0.0,
+    ];
+    program(vec![looped(10.0, &heat, |a| {
+        a.movzx(ecx, byte_ptr(rdi + rax))?;
+        a.add(edx, ecx)?;
+        a.mov(rcx, rdx)?;
+        a.imul_2(rdx, r8)?;
+        a.shr(rdx, 0x2f)?;
+        if taken {
+            a.imul_3(r9d, edx, 65521)?;
+            a.sub(ecx, r9d)?;
+            a.mov(edx, ecx)?;
+        } else {
+            (a.nop()?, a.nop()?, a.nop()?);
+        }
+        match stored {
+            true => a.mov(dword_ptr(rsi + rax * 4), edx)?,
+            false => a.nop()?,
+        }
+        a.add(rax, 1)?;
+        a.cmp(rax, r10)
+    })])
+}
+
+#[test]
+fn sums_whose_remainder_is_taken_at_each_step_may_defer_it() {
+    let found = integer_latency_chain::detect(&remainder(true, false));
+    assert_eq!(count(&found), 1);
+    assert_eq!(found[0].fix, Fix::Accumulators(Reduction::Remainder));
+    assert!(found[0].residual_fraction.value < 0.5);
+    let two = integer_latency_chain::detect(&remainders_of_two_sums());
+    assert_eq!(count(&two), 1);
+    assert!(two[0].residual_fraction.value < 0.5);
+    // The remainder is wanted each time; a fraction of the sum is no remainder.
+    assert_eq!(
+        count(&integer_latency_chain::detect(&remainder(true, true))),
+        0
+    );
+    assert_eq!(
+        count(&integer_latency_chain::detect(&remainder(false, false))),
+        0
+    );
+}
+
 #[test]
 fn gathered_elements_are_summed_without_vectors() {
     // The index is loaded, too: `sum += a[b[i]]`.

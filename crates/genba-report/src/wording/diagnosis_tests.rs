@@ -131,6 +131,7 @@ fn every_fix_has_a_sentence() {
         Reduction::Polynomial,
         Reduction::Crc32,
         Reduction::Table,
+        Reduction::Remainder,
         Reduction::Mixing,
     ] {
         all.push(Fix::Accumulators(reduction));

@@ -267,6 +267,11 @@ fn accumulators_example(reduction: Reduction) -> (&'static str, &'static str) {
             "for (; n; n--)\n    h = (h ^ *p++) * PRIME;",
             "for (; n >= 8; n -= 8, p += 8)\n    h = mix(h ^ load64(p));",
         ),
+        Reduction::Remainder => (
+            "for (i = 0; i < n; i++)\n    sum = (sum + p[i]) % M;",
+            "for (; n; n -= k, p += k) {\n    k = n < MANY ? n : MANY;   /* MANY * 255 + M fits into sum */\n    \
+             for (i = 0; i < k; i++)\n        sum += p[i];\n    sum %= M;\n}",
+        ),
         Reduction::Polynomial => (
             "for (; n; n--)\n    h = h * F + *p++;",
             "for (; n >= 4; n -= 4, p += 4)\n    h = h * F4 + (p[0] * F3 + p[1] * F2 + p[2] * F + p[3]);",

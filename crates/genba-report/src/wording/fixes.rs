@@ -355,6 +355,10 @@ fn accumulators(reduction: Reduction) -> &'static str {
             "If the values may change, use a hash that takes eight or more bytes per step in \
              independent lanes (wyhash, xxHash); otherwise hash several keys in parallel."
         }
+        Reduction::Remainder => {
+            "Take the remainder only as often as the sums would overflow without it: an inner loop adds up some \
+             thousand elements, and the remainder of each sum is taken once after it."
+        }
         Reduction::Polynomial => {
             "Take four elements per step with the powers of the factor: the same value with a \
              quarter of the chain, because the other products are independent of it."
