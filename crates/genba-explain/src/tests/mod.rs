@@ -8,6 +8,7 @@ mod conversions;
 mod copied_bytes;
 mod inlined_copies;
 mod latency;
+mod latency_chains;
 mod library_scans;
 mod long_divisions;
 mod long_products;
