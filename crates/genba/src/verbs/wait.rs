@@ -74,7 +74,8 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let mut directory = None;
     let (found, failed) = match args.pid {
         Some(pid) => {
-            let seconds = args.seconds.map(|time| time.as_secs_f64());
+            let time = args.seconds.or(args.run.timeout);
+            let seconds = time.map(|time| time.as_secs_f64());
             let mut progress = ProgressLine::new(output);
             let found = waits::of_process(pid, seconds, args.requests, &cancel, &mut progress)?;
             (found, None)
