@@ -145,6 +145,16 @@ impl Instruction {
     pub fn end(&self) -> u64 {
         self.address.wrapping_add(u64::from(self.length))
     }
+
+    /// The number that is its last operand in Intel syntax: a constant, a distance, a mask.
+    #[must_use]
+    pub fn last_number(&self) -> Option<u64> {
+        let operand = self.text.rsplit([',', ' ']).next()?;
+        match operand.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => operand.parse().ok(),
+        }
+    }
 }
 
 /// How instructions are written.
@@ -155,4 +165,23 @@ pub enum Syntax {
     Intel,
     /// Source first, `%` before registers: the GNU tools' default.
     Att,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Disassembler, Syntax};
+
+    #[test]
+    fn last_number_is_a_constant_operand() {
+        let number = |bytes: &[u8]| {
+            let disassembler = Disassembler::x86_64(Syntax::Intel);
+            disassembler.disassemble(bytes, 0x1000, &|_| None)[0].last_number()
+        };
+        // shr rdx,0x2f; and eax,15; imul r9d,edx,65521; add rax,rcx; ret
+        assert_eq!(number(&[0x48, 0xC1, 0xEA, 0x2F]), Some(0x2F));
+        assert_eq!(number(&[0x83, 0xE0, 0x0F]), Some(15));
+        assert_eq!(number(&[0x44, 0x69, 0xCA, 0xF1, 0xFF, 0, 0]), Some(65521));
+        assert_eq!(number(&[0x48, 0x01, 0xC8]), None);
+        assert_eq!(number(&[0xC3]), None);
+    }
 }

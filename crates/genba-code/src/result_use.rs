@@ -297,10 +297,7 @@ impl Function<'_> {
         let operands = data[test].data_reads;
         let constant = match code[test].mnemonic {
             "test" if operands.count_ones() == 1 && data[test].form.matches(" r").count() == 2 => 0,
-            "cmp" if data[test].form.ends_with(", i") => {
-                let text = code[test].text.rsplit(',').next()?.trim();
-                number(text)?
-            }
+            "cmp" if data[test].form.ends_with(", i") => code[test].last_number()?,
             _ => return None,
         };
         if data[test].loads() {
@@ -312,13 +309,6 @@ impl Function<'_> {
             .find(|&at| data[at].writes >> register & 1 == 1)?;
         let plain = code[made].mnemonic == "mov" || code[made].mnemonic == "movzx";
         (plain && data[made].loads()).then_some((made, constant))
-    }
-}
-
-fn number(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
     }
 }
 

@@ -485,11 +485,7 @@ fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
     let keeps = match code.mnemonic {
         "movzx" => data.form.ends_with("r16"),
         "and" => {
-            let mask = code.text.rsplit(',').next().unwrap_or_default().trim();
-            let mask = match mask.strip_prefix("0x") {
-                Some(digits) => u64::from_str_radix(digits, 16).ok()?,
-                None => mask.parse().ok()?,
-            };
+            let mask = code.last_number()?;
             mask >= MIN_MASK - 1 && (mask.wrapping_add(1)) & mask == 0
         }
         _ => false,

@@ -142,11 +142,7 @@ fn shift(function: &FunctionInput, at: usize, name: &str) -> Option<u32> {
     if code.mnemonic != name {
         return None;
     }
-    let last = code.text.rsplit(',').next()?.trim();
-    match last.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => last.parse().ok(),
-    }
+    u32::try_from(code.last_number()?).ok()
 }
 
 #[cfg(test)]

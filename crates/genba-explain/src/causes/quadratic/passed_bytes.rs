@@ -66,25 +66,11 @@ impl Inner<'_> {
         match (function.code[at].mnemonic, operands.as_slice()) {
             ("mov" | "movsxd" | "movzx" | "cdqe", &[one]) => of(one),
             ("sar" | "shr", &[one]) => {
-                let text = &function.code[at].text;
-                let bits = text.rsplit(',').next().and_then(shift_distance)?;
-                Some(of(one)? / f64::from(1u32 << bits))
+                let bits = u32::try_from(function.code[at].last_number()?).ok()?;
+                Some(of(one)? / f64::from(1u32.checked_shl(bits)?))
             }
             ("add", &[one, other]) => Some(of(one)? + of(other)?),
             _ => None,
         }
     }
-}
-
-/// Bits of a shift's last operand, as the disassembler writes it.
-fn shift_distance(operand: &str) -> Option<u32> {
-    let text = operand.trim();
-    let bits = match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-        None => match text.strip_suffix('h') {
-            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-            None => text.parse().ok()?,
-        },
-    };
-    (bits < u32::BITS).then_some(bits)
 }

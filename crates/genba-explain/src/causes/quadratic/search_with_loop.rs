@@ -140,14 +140,7 @@ fn counts_by(found: &HotLoop<'_>, at: usize) -> Option<i64> {
     let code = &function.code[at];
     match code.mnemonic {
         "inc" => Some(1),
-        "add" => {
-            let operand = code.text.rsplit(',').next()?.trim();
-            let hexadecimal = operand.strip_prefix("0x");
-            match hexadecimal {
-                Some(digits) => i64::from_str_radix(digits, 16).ok(),
-                None => operand.parse().ok(),
-            }
-        }
+        "add" => i64::try_from(code.last_number()?).ok(),
         _ => None,
     }
 }
