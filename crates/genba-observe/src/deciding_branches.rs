@@ -7,15 +7,19 @@
 
 use genba_model::CodePoint;
 
-use crate::fast_hash::{FastMap, FastSet};
+use crate::fast_hash::{FastMap, FastSet, mix};
 
-/// Executions of a store with a known fate that are kept of one burst, and that are looked at, evenly spread.
+/// Executions of a store with a known fate that are kept of one burst, and that are looked at: a random one of each
+/// stretch, since a program that repeats itself would be met in the same phase each time.
 const MAX_KEPT: usize = 4096;
 const MAX_SAMPLES: usize = 64;
 
 /// Outcomes behind a store that are looked at, of one execution and of all stores of a burst.
 const MAX_OUTCOMES: usize = 2048;
 const MAX_OUTCOMES_OF_BURST: usize = 2_000_000;
+
+/// Stores with one of the branches behind them that are kept apart, of all bursts: some 50 MB.
+const MAX_PAIRS: usize = 1 << 20;
 
 /// Executions on either way from which on a branch is judged.
 const MIN_SAMPLES: u32 = 8;
@@ -36,6 +40,10 @@ pub(crate) struct DecidingBranches {
     /// Stores of the burst: outcomes before each, and whether it was overwritten unread.
     samples: FastMap<CodePoint, Vec<(u32, bool)>>,
     ways: FastMap<CodePoint, FastMap<CodePoint, Ways>>,
+    /// Entries of `ways`.
+    pairs: usize,
+    /// Bursts so far: others are drawn in each.
+    bursts: u64,
 }
 
 impl DecidingBranches {
@@ -63,20 +71,27 @@ impl DecidingBranches {
         // Where not all can be looked at, those with most executions are.
         stores.sort_by_key(|(store, samples)| (std::cmp::Reverse(samples.len()), *store));
         let mut left = MAX_OUTCOMES_OF_BURST;
+        self.bursts += 1;
         let mut met: FastSet<CodePoint> = FastSet::default();
         for (store, samples) in stores {
             let ways = self.ways.entry(store).or_default();
-            let stride = samples.len().div_ceil(MAX_SAMPLES);
-            for (made, overwritten) in samples.into_iter().step_by(stride) {
+            let stretch = samples.len().div_ceil(MAX_SAMPLES);
+            for (number, stretch) in (0..).zip(samples.chunks(stretch)) {
+                let drawn = mix(self.bursts, number) % stretch.len() as u64;
+                let (made, overwritten) = stretch[drawn as usize];
                 met.clear();
                 let behind = self.outcomes.iter().skip(made as usize);
                 for &(at, taken) in behind.take(MAX_OUTCOMES.min(left)) {
                     left -= 1;
-                    if met.insert(at) {
-                        let way = &mut ways.entry(at).or_default()[usize::from(taken)];
-                        way.0 += 1;
-                        way.1 += u32::from(overwritten);
+                    if !met.insert(at) || self.pairs >= MAX_PAIRS && !ways.contains_key(&at) {
+                        continue;
                     }
+                    let way = &mut ways.entry(at).or_insert_with(|| {
+                        self.pairs += 1;
+                        Ways::default()
+                    })[usize::from(taken)];
+                    way.0 += 1;
+                    way.1 += u32::from(overwritten);
                 }
             }
         }
@@ -111,19 +126,22 @@ mod tests {
     use super::*;
     use crate::synthetic::at;
 
-    /// 200 stores, each with the test at 0x20 behind it, whose way is `taken`, and one at 0x30 that is as frequent.
+    /// Four bursts of 200 stores, each with the test at 0x20 behind it, whose way is `taken`, and one at 0x30 that is
+    /// as frequent.
     fn decided(overwritten: fn(u32) -> bool, taken: fn(u32) -> bool) -> Vec<CodePoint> {
         let mut all = DecidingBranches::default();
-        for round in 0..200 {
-            let made = all.now();
-            for inner in 0..20 {
-                all.branch(at(0x10), inner < 19);
+        for _ in 0..4 {
+            for round in 0..200 {
+                let made = all.now();
+                for inner in 0..20 {
+                    all.branch(at(0x10), inner < 19);
+                }
+                all.branch(at(0x20), taken(round));
+                all.branch(at(0x30), round % 7 < 6);
+                all.fate(at(0x8), made, overwritten(round));
             }
-            all.branch(at(0x20), taken(round));
-            all.branch(at(0x30), round % 7 < 6);
-            all.fate(at(0x8), made, overwritten(round));
+            all.end_of_burst();
         }
-        all.end_of_burst();
         all.of(at(0x8))
     }
 
@@ -133,6 +151,23 @@ mod tests {
         assert_eq!(decided(rare, rare), [at(0x20)]);
         let opposite = |round: u32| round.is_multiple_of(8);
         assert_eq!(decided(rare, opposite), [at(0x20)]);
+    }
+
+    #[test]
+    fn fates_that_repeat_with_the_stretches_are_all_looked_at() {
+        let stretch = (MAX_KEPT / MAX_SAMPLES) as u32;
+        let mut all = DecidingBranches::default();
+        for round in 0..MAX_KEPT as u32 {
+            all.fate(at(0x8), all.now(), !round.is_multiple_of(stretch));
+            all.branch(at(0x20), round.is_multiple_of(3));
+        }
+        all.end_of_burst();
+        let ways = &all.ways[&at(0x8)][&at(0x20)];
+        let executions: u32 = ways.iter().map(|way| way.0).sum();
+        let overwritten: u32 = ways.iter().map(|way| way.1).sum();
+        // One of each stretch is read, the first: those alone would all be.
+        assert_eq!(executions, MAX_SAMPLES as u32);
+        assert!(overwritten > executions - 8, "{overwritten}");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! **Signature.** Observed: most results of calls or of computations are stored and overwritten by those of the
 //! next round unread; some are read, so that they are wanted now and then. For stores of the user's own
 //! there is a test behind them, or behind the loop that makes nothing but these results, with whose outcome, as
-//! bursts show, it is decided whether they are read; a library function that writes text for its caller needs none, since
-//! its caller does not read it. Or a call changes nothing, and its result is read on one way of a test only.
+//! bursts show, it is decided whether they are read; a library function that writes text for its caller needs
+//! none, since its caller does not read it. Or a call changes nothing, and its result is read on one way of a
+//! test only.
 //!
 //! **Confirmation.** The test before the work.
 //!
@@ -268,8 +269,8 @@ fn decides(sites: &ObservedSites<'_>, store: &DeadStore, branch: (usize, usize))
     all.any(|one| sites.site(*one) == Some(branch))
 }
 
-/// The first branch behind a store, on all ways from it, that decides whether it is read. One that decides whether the store's loop goes on discards nothing: the next round begins with what
-/// this one made.
+/// The first branch behind a store, on all ways from it, that decides whether it is read. One that decides whether
+/// the store's loop goes on discards nothing: the next round begins with what this one made.
 fn test_behind(
     function: &FunctionInput,
     store: usize,
