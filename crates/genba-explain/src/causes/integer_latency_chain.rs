@@ -2,7 +2,8 @@
 //!
 //! **Signature.** An innermost loop with many iterations over data whose measured cycles are those
 //! of a chain of multiplications (or shifts) and additions, `crc32` instructions, sums of which the
-//! remainder by a constant is taken at each step, or table look-ups combined by exclusive or, into which each iteration feeds something new. Generators, which read nothing, and
+//! remainder by a constant is taken at each step, or table look-ups combined by exclusive or, into
+//! which each iteration feeds something new. Generators, which read nothing, and
 //! state machines, whose steps cannot be split, are not reported. Or a long division of a number of
 //! many words by a small constant, inside of another loop ([`crate::patterns::word_division`]): digits
 //! taken one at a time. Likewise, observed, a number of many words that is multiplied by a small factor

@@ -1,7 +1,8 @@
 //! Loops that go through bytes one at a time with the position in memory, and only test them.
 //!
 //! A parser that keeps where it is in its state (`parser->position++`, `*offset += 1`) reads and stores the
-//! position for each byte, or stores it at least, so that each waits for the store of the one before, and tests anew what only changes
+//! position for each byte, or stores it at least, so that each waits for the store of the one before, and tests anew
+//! what only changes
 //! between runs: whether there is input, in which mode it is. Bytes that nothing is to be done about can be
 //! passed by a loop of its own, which has the position in a register and one test, by a table of what stops it.
 //!

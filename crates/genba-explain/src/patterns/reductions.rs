@@ -12,8 +12,9 @@ use genba_model::Reduction;
 use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::registers::K0;
 use crate::constants::search_limits::MAX_INSTRUCTIONS_OF_REDUCTION;
+use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
-use crate::input::values::{Origin, Value};
+use crate::input::values::{CONSTANT, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 
 /// What a loop gathers by some chain.
@@ -196,9 +197,17 @@ fn shows(
         }
         // The quotient by a multiplication and a shift, and what it makes of the divisor taken away.
         Reduction::Remainder => {
-            let products = all.iter().filter(|at| name(at) == "imul").count();
-            let is_rest = |&at: &usize| name(&at) == "sub" && of_carried_alone(one, at, depends);
-            products >= 2 && all.iter().any(|at| name(at) == "shr") && all.iter().any(is_rest)
+            let of = |mnemonic| all.iter().copied().filter(move |at| name(at) == mnemonic);
+            let factors: Vec<u64> = of("imul").filter_map(|at| factor(function, at)).collect();
+            let shifts = of("shr").filter_map(|at| function.code[at].last_number());
+            let divides = |shift: u64| {
+                let power = 1u64.checked_shl(shift as u32).unwrap_or(0);
+                let is_reciprocal =
+                    |&divisor: &u64| divisor > 1 && factors.contains(&power.div_ceil(divisor));
+                power > 1 && factors.iter().any(is_reciprocal)
+            };
+            let is_rest = |at| of_carried_alone(one, at, depends);
+            of("sub").any(is_rest) && shifts.into_iter().any(divides)
         }
         Reduction::Table => {
             all.iter().any(|at| function.data[*at].loads())
@@ -221,6 +230,18 @@ fn subtracts_from(one: &HotLoop<'_>, at: usize, depends: &dyn Fn(Value) -> bool)
     reads
         .iter()
         .all(|&(location, value)| !depends(value) || written & (1 << location) != 0)
+}
+
+/// The constant that a multiplication is by.
+fn factor(function: &FunctionInput, at: usize) -> Option<u64> {
+    let constants = || {
+        let mut reads = function.values.reads(at).iter();
+        reads.find(|(location, value)| *location < K0 && value.number == CONSTANT)
+    };
+    match function.data[at].form.ends_with(" i") {
+        true => function.code[at].last_number(),
+        false => constants().map(|one| one.1.offset as u64),
+    }
 }
 
 /// Whether all operands of an instruction depend on what is carried.

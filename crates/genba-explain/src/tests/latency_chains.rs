@@ -45,22 +45,30 @@ fn fp_latency_chain_is_found_for_a_sum() {
     assert!(already_optimal::detect(&sum(false)).len() <= 1);
 }
 
+/// The quotient by 65521 is a product with 2⁴⁶ ÷ 65521, shifted.
+const SHIFT: u32 = 46;
+
+fn reciprocal_of(divisor: u64) -> i32 {
+    (1u64 << SHIFT).div_ceil(divisor) as i32
+}
+
 /// `a = (a + p[i]) % 65521; b = (b + a) % 65521`.
 fn remainders_of_two_sums() -> AnalysisInput {
+    let reciprocal = reciprocal_of(65521);
     let heat = [0.05; 17];
     program(vec![looped(11.0, &heat, |a| {
         a.movzx(ecx, byte_ptr(rdi + rax))?;
         a.add(edx, ecx)?;
         a.mov(rcx, rdx)?;
-        a.imul_2(rdx, r8)?;
-        a.shr(rdx, 0x2f)?;
+        a.imul_3(rdx, rdx, reciprocal)?;
+        a.shr(rdx, SHIFT)?;
         a.imul_3(r9d, edx, 65521)?;
         a.sub(ecx, r9d)?;
         a.mov(edx, ecx)?;
         a.add(ebx, ecx)?;
         a.mov(rcx, rbx)?;
-        a.imul_2(rbx, r8)?;
-        a.shr(rbx, 0x2f)?;
+        a.imul_3(rbx, rbx, reciprocal)?;
+        a.shr(rbx, SHIFT)?;
         a.imul_3(r9d, ebx, 65521)?;
         a.sub(ecx, r9d)?;
         a.mov(ebx, ecx)?;
@@ -68,8 +76,10 @@ fn remainders_of_two_sums() -> AnalysisInput {
     })])
 }
 
-/// `sum = (sum + p[i]) % 65521`, or `sum = (sum * 0x80078071 >> 47) + p[i]`; what is done with the sum.
-fn remainder(taken: bool, stored: bool) -> AnalysisInput {
+/// `sum = (sum + p[i]) % 65521`, by the reciprocal of this number, or `sum = (sum * reciprocal >> 46) + p[i]`; what is
+/// done with the sum.
+fn remainder(taken: bool, divisor: u64, stored: bool) -> AnalysisInput {
+    let reciprocal = reciprocal_of(divisor);
     let heat = [
         0.1, 0.1, 0.05, 0.2, 0.1, 0.2, 0.1, 0.05, 0.0, 0.05, 0.05, 0.0,
     ];
@@ -77,8 +87,8 @@ fn remainder(taken: bool, stored: bool) -> AnalysisInput {
         a.movzx(ecx, byte_ptr(rdi + rax))?;
         a.add(edx, ecx)?;
         a.mov(rcx, rdx)?;
-        a.imul_2(rdx, r8)?;
-        a.shr(rdx, 0x2f)?;
+        a.imul_3(rdx, rdx, reciprocal)?;
+        a.shr(rdx, SHIFT)?;
         if taken {
             a.imul_3(r9d, edx, 65521)?;
             a.sub(ecx, r9d)?;
@@ -99,7 +109,7 @@ fn remainder(taken: bool, stored: bool) -> AnalysisInput {
 
 #[test]
 fn sums_whose_remainder_is_taken_at_each_step_may_defer_it() {
-    let found = integer_latency_chain::detect(&remainder(true, false));
+    let found = integer_latency_chain::detect(&remainder(true, 65521, false));
     assert_eq!(count(&found), 1);
     assert_eq!(found[0].fix, Fix::Accumulators(Reduction::Remainder));
     assert!(found[0].residual_fraction.value < 0.5);
@@ -108,13 +118,20 @@ fn sums_whose_remainder_is_taken_at_each_step_may_defer_it() {
     assert!(two[0].residual_fraction.value < 0.5);
     // The remainder is wanted each time; a fraction of the sum is no remainder.
     assert_eq!(
-        count(&integer_latency_chain::detect(&remainder(true, true))),
+        count(&integer_latency_chain::detect(&remainder(
+            true, 65521, true
+        ))),
         0
     );
     assert_eq!(
-        count(&integer_latency_chain::detect(&remainder(false, false))),
+        count(&integer_latency_chain::detect(&remainder(
+            false, 65521, false
+        ))),
         0
     );
+    // A filter of two other factors is no remainder.
+    let filter = remainder(true, 65000, false);
+    assert_eq!(count(&integer_latency_chain::detect(&filter)), 0);
 }
 
 #[test]
