@@ -320,14 +320,7 @@ mod tests {
         #[test]
         fn arbitrary_memory_does_not_panic(changes in prop::collection::vec((0u64..0x20_0900, any::<u64>()), 0..6)) {
             let mut memory = process();
-            for (at, word) in changes {
-                if let Some((start, bytes)) = memory.0.range_mut(..=at).next_back() {
-                    let from = (at - start) as usize & !7;
-                    if let Some(place) = bytes.get_mut(from..from + 8) {
-                        place.copy_from_slice(&word.to_le_bytes());
-                    }
-                }
-            }
+            memory.overwrite(changes);
             let mut ruby = Ruby::new((0x7080, 8), 0);
             let _ = ruby.stack(&memory, 0x7000, &mut Stacks::default());
         }

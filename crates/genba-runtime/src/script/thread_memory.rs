@@ -65,6 +65,18 @@ pub mod tests {
     pub struct SyntheticMemory(pub BTreeMap<u64, Vec<u8>>);
 
     impl SyntheticMemory {
+        /// Puts words over what is there, as a process that goes on does.
+        pub fn overwrite(&mut self, changes: Vec<(u64, u64)>) {
+            for (at, word) in changes {
+                if let Some((start, bytes)) = self.0.range_mut(..=at).next_back() {
+                    let from = (at - start) as usize & !7;
+                    if let Some(place) = bytes.get_mut(from..from + 8) {
+                        place.copy_from_slice(&word.to_le_bytes());
+                    }
+                }
+            }
+        }
+
         pub fn put(&mut self, address: u64, bytes: Vec<u8>) {
             self.0.insert(address, bytes);
         }

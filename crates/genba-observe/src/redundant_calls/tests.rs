@@ -1,0 +1,266 @@
+//! Calls that repeat earlier ones, and what looks like it, on made-up streams.
+
+use super::*;
+use crate::synthetic::{AllOwn, at, block, burst, call, load, ret, store};
+use genba_model::{BurstEvent, Observed};
+
+/// Far from the stack, which is at 0x8000.
+const HEAP: u64 = 1 << 40;
+
+/// A call at 0x10 of 0x100: reads what its argument points to, returns twice that.
+fn once(argument: u64, value: u64) -> Vec<BurstEvent> {
+    vec![
+        store(0x10, 0x7ff8, 8, 0, 0x15),
+        call(0x10, at(0x100), [argument, 0, 0, 0, 0, 0]),
+        block(0x100, 10),
+        load(0x104, argument, 8, value),
+        store(0x108, 0x7ff0, 8, 0, value),
+        load(0x10c, 0x7ff0, 8, value),
+        ret(0x110, 2 * value),
+        block(0x15, 2),
+    ]
+}
+
+fn found(events: Vec<BurstEvent>) -> Vec<RedundantCall> {
+    let bursts = vec![burst(events.clone()), burst(events)];
+    redundant_calls(&bursts, &AllOwn, &|_| false)
+}
+
+#[test]
+fn call_with_same_arguments_and_memory_is_redundant() {
+    let all = found((0..20).flat_map(|_| once(0x1000, 7)).collect());
+    assert_eq!(all.len(), 1);
+    let one = &all[0];
+    assert_eq!((one.at, one.target), (at(0x10), at(0x100)));
+    assert_eq!((one.seen.executions, one.instructions_per_call), (38, 10.0));
+    assert!((one.seen.share.value - 1.0).abs() < 1e-12);
+    assert!((one.distinct_per_burst - 1.0).abs() < 1e-12);
+    assert!(one.stores_outside == 0.0);
+    // 19 of 20 calls of 10 of 12 instructions each.
+    let share = one.share_of_instructions.value;
+    assert!((share - 190.0 / 240.0).abs() < 1e-9, "{share}");
+}
+
+#[test]
+fn other_memory_behind_the_same_pointer_is_another_input() {
+    let all = found((0..20).flat_map(|one| once(0x1000, one)).collect());
+    assert!(all.is_empty());
+}
+
+#[test]
+fn few_inputs_in_turn_repeat_earlier_calls_but_not_the_one_before() {
+    let all = found(
+        (0..20)
+            .flat_map(|one| once(0x1000 + 8 * (one % 2), 7))
+            .collect(),
+    );
+    assert!(all[0].seen.share.value > 0.9 && all[0].repeats_previous.share.value == 0.0);
+    assert!((all[0].distinct_per_burst - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn system_calls_and_callers_of_them_are_not_judged() {
+    let with = |mut events: Vec<BurstEvent>| {
+        let call = BurstEvent {
+            at: at(0x109),
+            what: Observed::SystemCall { number: 39 },
+        };
+        events.insert(4, call);
+        events
+    };
+    assert!(found((0..20).flat_map(|_| with(once(0x1000, 7))).collect()).is_empty());
+}
+
+/// As [`once`], from 0x20.
+fn again(argument: u64, value: u64) -> Vec<BurstEvent> {
+    let mut events = once(argument, value);
+    events[0].at = at(0x20);
+    events[1].at = at(0x20);
+    events[7].at = at(0x25);
+    events
+}
+
+#[test]
+fn call_that_does_what_another_place_did_names_that_place() {
+    let item = |n: u64| [once(0x1000 + 8 * n, n), again(0x1000 + 8 * n, n)].concat();
+    let all = found((0..20).flat_map(item).collect());
+    let of = |call: u64| all.iter().find(|one| one.at == at(call));
+    let elsewhere = of(0x20).and_then(|one| one.elsewhere).expect("it repeats");
+    assert_eq!((elsewhere.at, elsewhere.part), (at(0x10), 1.0));
+    assert!((elsewhere.seen.share.value - 1.0).abs() < 1e-12);
+    // The first of the two does not repeat the second: that was about another item.
+    assert!(of(0x10).is_none());
+}
+
+#[test]
+fn copy_of_what_the_other_place_read_is_the_same() {
+    let (there, copy) = (1 << 40, 1 << 41);
+    let item = |n: u64| [once(there + 8 * n, n), again(copy + 64 * n, n)].concat();
+    let all = found((0..20).flat_map(item).collect());
+    assert!(
+        all.iter()
+            .any(|one| one.at == at(0x20) && one.elsewhere.is_some())
+    );
+}
+
+#[test]
+fn same_hash_of_a_copy_with_other_bytes_behind_it_is_the_same() {
+    // What is read has more bytes than what counts: the result tells, if it is a large number.
+    let with_result = |mut events: Vec<BurstEvent>, result: u64| {
+        events[6] = ret(0x110, result);
+        events
+    };
+    let pair = |n: u64, result: u64| {
+        let there = with_result(once(0x1000 + 8 * n, n), result);
+        [
+            there,
+            with_result(again((1 << 41) + 64 * n, n + 100), result),
+        ]
+        .concat()
+    };
+    let elsewhere = |all: &[RedundantCall]| {
+        let one = all.iter().find(|one| one.at == at(0x20));
+        one.and_then(|one| one.elsewhere)
+    };
+    let all = found((0..20).flat_map(|n| pair(n, (n + 1) << 32)).collect());
+    let seen = elsewhere(&all).expect("the results agree");
+    assert!(seen.seen.share.value > 0.99 && seen.by_chance == 0.0);
+    // Small numbers agree now and then.
+    let all = found((0..20).flat_map(|n| pair(n, n % 3)).collect());
+    assert!(elsewhere(&all).is_none());
+    // One that never changes says nothing.
+    let all = found((0..20).flat_map(|n| pair(n, 1 << 32)).collect());
+    assert!(elsewhere(&all).is_some_and(|one| one.by_chance > 0.9));
+}
+
+#[test]
+fn call_about_what_moved_has_the_contents_and_result_of_an_earlier_one() {
+    // An element with an address in it, at another place each time.
+    let element = |n: u64, content: u64, result: u64| {
+        let mut events = once((1 << 40) + 64 * n, content);
+        events[6] = ret(0x110, result);
+        events
+    };
+    let moved = |all: Vec<RedundantCall>| all.iter().find_map(|one| one.moved);
+    let text = |n: u64| (1 << 41) + 100 * (n % 5);
+    let all = found(
+        (0..40)
+            .flat_map(|n| element(n, text(n), text(n) + 7))
+            .collect(),
+    );
+    let seen = moved(all).expect("they come again");
+    assert!((seen.share.value - 35.0 / 40.0).abs() < 1e-9, "{seen:?}");
+    // Numbers that are equal may be of different elements.
+    let all = found((0..40).flat_map(|n| element(n, n % 5, text(n))).collect());
+    assert!(moved(all).is_none());
+    // Small results are equal now and then.
+    let all = found((0..40).flat_map(|n| element(n, text(n), n % 5)).collect());
+    assert!(moved(all).is_none());
+    // What returns a structure hands back where it was to be put.
+    let filled = |n: u64| {
+        let mut events = element(n, text(n), text(n) + 7);
+        for event in &mut events {
+            if let Observed::Call { arguments, .. } = &mut event.what {
+                arguments[5] = text(n) + 7;
+            }
+        }
+        events
+    };
+    assert!(moved(found((0..40).flat_map(filled).collect())).is_none());
+}
+
+#[test]
+fn other_contents_at_the_other_place_are_not_the_same() {
+    let item = |n: u64| [once(0x1000 + 8 * n, n), again(0x1000 + 8 * n, n + 100)].concat();
+    assert!(found((0..20).flat_map(item).collect()).is_empty());
+}
+
+#[test]
+fn calls_that_differ_in_an_address_are_about_one_object() {
+    let object = |n: u64| (1 << 40) + 64 * (n % 7);
+    let all = found((0..40).flat_map(|n| once(object(n), n % 7)).collect());
+    assert_eq!(all[0].about_one_object, 1.0);
+    // What is there changes; a number says which one it is.
+    let all = found((0..40).flat_map(|n| once(object(n), n % 9)).collect());
+    assert!(all.iter().all(|one| one.about_one_object == 0.0));
+    let all = found((0..40).flat_map(|n| once(64 * (n % 7), n % 7)).collect());
+    assert_eq!(all[0].about_one_object, 0.0);
+}
+
+#[test]
+fn what_a_call_puts_back_is_no_effect() {
+    let with = |mut events: Vec<BurstEvent>| {
+        events.insert(4, store(0x106, HEAP, 8, 0, 1));
+        events.insert(5, store(0x107, HEAP, 8, 1, 0));
+        events
+    };
+    let all = found((0..20).flat_map(|_| with(once(0x1000, 7))).collect());
+    assert!(all[0].stores_outside == 0.0);
+}
+
+/// As [`once`], with results in its caller's frame, and others there before.
+fn into_callers_frame(argument: u64, value: u64, before: u64, results: u64) -> Vec<BurstEvent> {
+    let mut events = once(argument, value);
+    for n in 0..results {
+        events.insert(4, store(0x106, 0x8000 + 8 * n, 8, before, value));
+    }
+    events
+}
+
+#[test]
+fn value_stored_for_the_caller_on_its_stack_is_part_of_the_result() {
+    let all = found(
+        (0..20)
+            .flat_map(|n| into_callers_frame(0x1000, 7, n, 1))
+            .collect(),
+    );
+    assert!(all[0].stores_outside == 0.0 && all[0].repeats_previous.share.value > 0.99);
+    // A buffer that is filled.
+    let all = found(
+        (0..20)
+            .flat_map(|n| into_callers_frame(0x1000, 7, n, 40))
+            .collect(),
+    );
+    assert!(all[0].stores_outside > 0.99);
+}
+
+#[test]
+fn what_a_callee_puts_back_is_no_effect_of_its_caller() {
+    let inner = [
+        store(0x120, 0x7fe8, 8, 0, 0x125),
+        call(0x120, at(0x200), [0; 6]),
+        block(0x200, 3),
+        store(0x206, HEAP, 8, 1, 0),
+        ret(0x210, 0),
+        block(0x125, 2),
+    ];
+    let with = |before: u64| {
+        let mut events = once(0x1000, 7);
+        let inner = inner.iter().copied();
+        events.splice(
+            4..4,
+            [store(0x106, HEAP, 8, before, 1)].into_iter().chain(inner),
+        );
+        events
+    };
+    let outer = |all: &[RedundantCall]| {
+        let mut all = all.iter().filter(|one| one.target == at(0x100));
+        all.next().map(|one| one.stores_outside)
+    };
+    // Set by the call, cleared by what it calls.
+    let all = found((0..20).flat_map(|_| with(0)).collect());
+    assert_eq!(outer(&all), Some(0.0));
+    // It was set before.
+    let all = found((0..20).flat_map(|_| with(5)).collect());
+    assert_eq!(outer(&all), Some(1.0));
+}
+
+#[test]
+fn stores_to_memory_of_others_are_reported() {
+    let with = |mut events: Vec<BurstEvent>| {
+        events.insert(4, store(0x106, HEAP, 8, 0, 1));
+        events
+    };
+    let all = found((0..20).flat_map(|_| with(once(0x1000, 7))).collect());
+    assert!(all[0].stores_outside > 0.99);
+}
