@@ -412,8 +412,8 @@ fn judged(
         && here > MAX_COST_OF_REPLICAS * native
     {
         return Outcome::NoClaim(format!(
-            "copies of the process take {:.1} ns for each execution, with all that is done between, and the program itself \
-             {:.1} ns: they are too unlike it for a bound",
+            "no bound: copies of the process take {:.1} ns per execution of the site, all between two included; the program \
+             itself takes {:.1} ns",
             here * 1e9,
             native * 1e9
         ));
