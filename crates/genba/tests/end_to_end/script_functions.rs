@@ -19,7 +19,7 @@ def b(): burn(1500)
 def c(): burn(500)
 def rec(n):
     if n: return rec(n - 1)
-    while time.process_time() < 1.5:
+    while time.process_time() < float(sys.argv[2]):
         a(); b(); c()
 rec(int(sys.argv[1]))
 ";
@@ -38,7 +38,7 @@ def b() burn(1500) end
 def c() 1.times { burn(500) } end
 def rec(n)
   return rec(n - 1) if n > 0
-  while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 1.5
+  while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < ARGV[1].to_f
     a; b; c
   end
 end
@@ -54,6 +54,12 @@ fn interpreter(names: &[&str], version: &str) -> Option<String> {
     })
 }
 
+/// CPU seconds of a program with a stack of so many frames. A stop takes as long as its stack is
+/// deep, and stops keep within a share of the time: a deep one gets few in a second.
+fn cpu_seconds(depth: &str) -> &'static str {
+    if depth.len() > 3 { "5" } else { "1.5" }
+}
+
 /// Records a program with a stack of so many frames; the document of its script functions, or
 /// why this cannot be had here.
 fn recorded(
@@ -65,7 +71,15 @@ fn recorded(
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join(file), source).expect("the program");
     let line = [
-        "record", "--script", "-o", "x.data", "--", program, file, depth,
+        "record",
+        "--script",
+        "-o",
+        "x.data",
+        "--",
+        program,
+        file,
+        depth,
+        cpu_seconds(depth),
     ];
     let (code, _, err) = run_genba(directory.path(), &line);
     if code == 4 || err.contains("no script stacks: sampling") || err.contains("perf_event_open") {
@@ -212,9 +226,7 @@ fn investigation_stores_script_functions() {
     };
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    // It is run many times.
-    let source = PYTHON.replace("< 1.5", "< 0.5");
-    std::fs::write(at.join("known.py"), source).expect("the program");
+    std::fs::write(at.join("known.py"), PYTHON).expect("the program");
     let line = [
         "investigate",
         "--no-count",
@@ -224,6 +236,8 @@ fn investigation_stores_script_functions() {
         &python,
         "known.py",
         "3",
+        // It is run many times.
+        "0.5",
     ];
     let (code, screen, err) = run_genba(at, &line);
     assert_eq!(code, 0, "{err}");
