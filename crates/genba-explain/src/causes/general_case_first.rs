@@ -3,7 +3,8 @@
 //! **Signature.** Tests of one value (a byte, bits of one word of flags, a string compared by calls),
 //! each reached only when those before it have not decided, with nothing done between them. One
 //! outcome is the usual one, and at least two tests are executed before it that another order, or
-//! one test for the usual case in front, would spare. Or a search of a few elements for what is
+//! one test for the usual case in front, would spare. Tests of two values (a mode and a letter) may alternate
+//! where each nearly always has the same outcome. Or a search of a few elements for what is
 //! hardly ever among them ([`super::rare_finds`]).
 //!
 //! **Confirmation.** The usual case in front.
@@ -13,6 +14,8 @@
 //!
 //! **Source.** M. Yang, G. Uh and D. Whalley, "Improving performance by branch reordering", PLDI
 //! 1998; mruby 5d1373335202 (`OP_ENTER` tests for the plain case first).
+
+use std::cmp::Reverse;
 
 use genba_model::{Cause, Estimate, Fix, PathFact};
 
@@ -75,9 +78,22 @@ fn candidate(
         return None;
     }
     let removed = (spared / (mean - 1.0)).clamp(0.0, 1.0);
+    // One condition may tell of both values, or of the one that most tests look at.
+    let of_main = (chain.of_main_value - 1) as f64 / (chain.tests.len() - 1) as f64;
+    let (most, least) = (removed, removed * of_main.min(1.0));
+    let removed = (most + least) / 2.0;
     let tests = chain.tests.len();
     let strings = chain.tests.iter().any(|test| test.call.is_some());
-    let site = chain.tests.iter().map(|test| test.branch).collect();
+    let mut site: Vec<usize> = chain.tests.iter().map(|test| test.branch).collect();
+    // Where most of the tests stand, of those that were inlined there.
+    let stands = |at: &usize| {
+        function
+            .places
+            .get(*at)
+            .and_then(|one| one.function.clone())
+    };
+    let all_stand: Vec<_> = site.iter().map(stands).collect();
+    site.sort_by_key(|at| Reverse(all_stand.iter().filter(|one| **one == stands(at)).count()));
     let fix = Fix::CommonCaseFirst { strings };
     let mut one = Candidate::new(Cause::GeneralCaseFirst, Some(index), site, fix);
     one.affected = behind
@@ -91,14 +107,14 @@ fn candidate(
     one.share = Some(share);
     one.residual_fraction = Estimate {
         value: 1.0 - value * removed,
-        low: 1.0 - high * removed,
-        high: (1.0 - low * removed).min(MAX_RESIDUAL),
+        low: 1.0 - high * most,
+        high: (1.0 - low * least).min(MAX_RESIDUAL),
     };
     if strings {
         // A switch over a letter needs no comparison at all.
         let first = share_of(input, index, function, &chain.tests[0], all);
         one.saves(&[
-            SavedTime::of(share, (value * removed, low * removed, high * removed)),
+            SavedTime::of(share, (value * removed, low * least, high * most)),
             SavedTime::of(first, FIRST_COMPARISON_SAVED),
         ]);
     }
@@ -108,6 +124,7 @@ fn candidate(
         one.fact(PathFact::TestChain {
             tests,
             strings,
+            values: chain.values,
             executions: entered,
             common: part,
             after: common + 1,

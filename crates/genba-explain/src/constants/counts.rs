@@ -267,6 +267,10 @@ pub(crate) const MIN_RESIDENT_BYTES_BEYOND_CACHES: f64 = 24e6;
 /// rest comes back from what a rare outcome does. Chosen.
 pub(crate) const MIN_PART_FROM_TEST_BEFORE: f64 = 0.9;
 
+/// Tests of a chain about two values that look at the same one, at least. Chosen: as many as spare
+/// [`MIN_TESTS_SPARED`] where one is left.
+pub(crate) const MIN_TESTS_OF_MAIN_VALUE: usize = 3;
+
 /// Part of a chain of tests that leaves it by one outcome for that to be the common case. Chosen:
 /// below it mispredictions, which no order spares, cost more than the tests.
 pub(crate) const MIN_PART_OF_COMMON_CASE: f64 = 0.7;

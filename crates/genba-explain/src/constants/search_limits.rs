@@ -48,6 +48,9 @@ pub(crate) const MAX_REPORTED_DIVISION_LOOPS: usize = 1;
 /// Instructions before a load that are searched for its store outside of loops.
 pub(crate) const MAX_INSTRUCTIONS_TO_STORE: usize = 48;
 
+/// Instructions between a load and what was stored there in the same iteration.
+pub(crate) const MAX_INSTRUCTIONS_BACK: usize = 512;
+
 /// Values, or instructions, that one question follows through joins and moves.
 pub(crate) const MAX_VALUES_FOLLOWED: usize = 64;
 

@@ -1,9 +1,12 @@
 //! Chains of tests that all look at one value: an `if … else if` over a byte, bits of one word of
-//! flags tested one after the other, one string compared with several.
+//! flags tested one after the other, one string compared with several. Or at two values, a mode and a
+//! letter, where every test nearly always has the same outcome.
 
-use genba_code::{BlockId, Flow, Location, Opaque, entry_reads};
+use genba_code::{BlockId, Flow, Location, Opaque, STACK_POINTER, entry_reads};
 
-use crate::constants::counts::MIN_PART_FROM_TEST_BEFORE;
+use crate::constants::counts::{
+    MIN_PART_FROM_TEST_BEFORE, MIN_TESTS_OF_MAIN_VALUE, SELDOM_EXECUTIONS,
+};
 use crate::constants::registers::{FLAGS, POINTER_ARGUMENTS, RAX, XMM0};
 use crate::constants::search_limits::{MAX_EXPRESSION_DEPTH, MAX_TESTS_OF_CHAIN};
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
@@ -11,9 +14,9 @@ use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::calls::index_of;
 use crate::patterns::invariance::value_at;
 use crate::patterns::search_loops::is_comparison;
-use crate::patterns::usual_values::is_constant;
+use crate::patterns::usual_values::{is_constant, stored_before, usual_value_of_iteration};
 
-/// What all tests of a chain look at.
+/// What tests look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Root {
     /// A value in a register, and what is made of it and constants.
@@ -43,6 +46,10 @@ pub struct Test {
 pub struct DecisionChain {
     /// The tests.
     pub tests: Vec<Test>,
+    /// Values that they look at, one or two.
+    pub values: usize,
+    /// Tests that look at the value that most of them look at.
+    pub of_main_value: usize,
 }
 
 impl DecisionChain {
@@ -95,46 +102,133 @@ pub fn decision_chains(input: &AnalysisInput, function: &FunctionInput) -> Vec<D
         if inside[block as usize] {
             continue;
         }
-        let Some((first, root)) = test_of(input, function, block, false) else {
+        let of_one = Growing::from(input, function, block, 1);
+        let of_two = Growing::from(input, function, block, MAX_ROOTS);
+        let longer = of_two.filter(|two| {
+            let before = of_one.as_ref().map_or(0, |one| one.tests.len());
+            two.tests.len() > before && two.of_main_value() >= MIN_TESTS_OF_MAIN_VALUE
+        });
+        let Some(chain) = longer.or(of_one).filter(|chain| chain.tests.len() >= 2) else {
             continue;
         };
-        let mut tests = vec![first];
-        let mut members = vec![block];
-        let mut at = block;
-        while let Some((next, test)) = next_test(input, function, at, root, &members) {
-            tests.push(test);
-            members.push(next);
-            at = next;
-            if tests.len() >= MAX_TESTS_OF_CHAIN {
-                break;
-            }
+        for &one in &chain.blocks {
+            inside[one as usize] = true;
         }
-        if tests.len() >= 2 {
-            members.iter().for_each(|&one| inside[one as usize] = true);
-            found.push(DecisionChain { tests });
-        }
+        found.push(DecisionChain {
+            values: chain.roots.len(),
+            of_main_value: chain.of_main_value(),
+            tests: chain.tests,
+        });
     }
     found
 }
 
-/// The test of the same root to which control goes from a test's block, mostly from there.
-fn next_test(
-    input: &AnalysisInput,
-    function: &FunctionInput,
-    block: BlockId,
-    root: Root,
-    members: &[BlockId],
-) -> Option<(BlockId, Test)> {
-    let successors = &function.flow.blocks()[block as usize].successors;
-    let candidates = successors.iter().filter(|next| !members.contains(next));
-    let fitting = candidates.filter_map(|&next| {
-        let (test, its) = test_of(input, function, next, true)?;
-        let from_here = edge(function, block, next)? as f64;
-        (its == root && from_here >= MIN_PART_FROM_TEST_BEFORE * test.executions as f64)
-            .then_some((next, test))
-    });
-    fitting.max_by_key(|(_, test)| test.executions)
+/// Values that the tests of a chain may look at.
+const MAX_ROOTS: usize = 2;
+
+/// A chain to which tests are added at its end.
+struct Growing {
+    tests: Vec<Test>,
+    blocks: Vec<BlockId>,
+    /// What the tests look at.
+    roots: Vec<Root>,
+    /// Of each root the tests that look at it.
+    of_root: Vec<usize>,
 }
+
+impl Growing {
+    /// The chain that begins with a block's test and looks at no more than so many values.
+    fn from(
+        input: &AnalysisInput,
+        function: &FunctionInput,
+        block: BlockId,
+        values: usize,
+    ) -> Option<Self> {
+        let (first, roots) = test_of(input, function, block, false)?;
+        let mut chain = Self {
+            tests: Vec::new(),
+            blocks: Vec::new(),
+            roots: Vec::new(),
+            of_root: Vec::new(),
+        };
+        let mut next = chain.fits(&roots, values).then_some((block, first, roots));
+        while let Some((block, test, roots)) = next {
+            chain.add(block, test, roots);
+            if chain.tests.len() >= MAX_TESTS_OF_CHAIN {
+                break;
+            }
+            next = chain.next_test(input, function, block, values);
+        }
+        Some(chain)
+    }
+
+    fn fits(&self, roots: &[Root], values: usize) -> bool {
+        let more = roots.iter().filter(|root| !self.roots.contains(root));
+        self.roots.len() + more.count() <= values
+    }
+
+    fn add(&mut self, block: BlockId, test: Test, roots: Vec<Root>) {
+        self.tests.push(test);
+        self.blocks.push(block);
+        for root in roots {
+            match self.roots.iter().position(|known| *known == root) {
+                Some(at) => self.of_root[at] += 1,
+                None => {
+                    self.roots.push(root);
+                    self.of_root.push(1);
+                }
+            }
+        }
+    }
+
+    fn of_main_value(&self) -> usize {
+        self.of_root.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The test of the same values to which control goes from a test's block, mostly from there.
+    fn next_test(
+        &self,
+        input: &AnalysisInput,
+        function: &FunctionInput,
+        block: BlockId,
+        values: usize,
+    ) -> Option<(BlockId, Test, Vec<Root>)> {
+        let before = self.tests.last()?.executions as f64;
+        let successors = &function.flow.blocks()[block as usize].successors;
+        let fitting = successors.iter().filter_map(|&after| {
+            let next = behind_jumps(function, after)?;
+            if self.blocks.contains(&next) {
+                return None;
+            }
+            let (test, its) = test_of(input, function, next, true)?;
+            let from_here = edge(function, block, after)? as f64;
+            // Of two values no order of outcomes is known: one must be the usual one everywhere.
+            let usual = values == 1 || from_here >= (1.0 - SELDOM_EXECUTIONS) * before;
+            let mostly = from_here >= MIN_PART_FROM_TEST_BEFORE * test.executions as f64;
+            (self.fits(&its, values) && usual && mostly).then_some((next, test, its))
+        });
+        fitting.max_by_key(|(_, test, _)| test.executions)
+    }
+}
+
+/// The block to which control comes from the head of one through blocks that only compute and jump.
+fn behind_jumps(function: &FunctionInput, block: BlockId) -> Option<BlockId> {
+    let mut block = block;
+    for _ in 0..MAX_JUMPS_BETWEEN_TESTS {
+        let one = &function.flow.blocks()[block as usize];
+        let instructions = one.instructions.start as usize..one.instructions.end as usize;
+        let last = instructions.end.checked_sub(1)?;
+        let tests = matches!(function.code.get(last)?.flow, Flow::CondJump(_));
+        match one.successors.as_slice() {
+            &[next] if !tests && is_pure(function, instructions, None) => block = next,
+            _ => return Some(block),
+        }
+    }
+    None
+}
+
+/// Jumps from a test to the next one. Chosen.
+const MAX_JUMPS_BETWEEN_TESTS: u32 = 3;
 
 /// How often control goes from one block to a successor, for blocks that end in a conditional jump.
 fn edge(function: &FunctionInput, from: BlockId, to: BlockId) -> Option<u64> {
@@ -155,7 +249,7 @@ fn test_of(
     function: &FunctionInput,
     block: BlockId,
     within: bool,
-) -> Option<(Test, Root)> {
+) -> Option<(Test, Vec<Root>)> {
     let range = &function.flow.blocks()[block as usize].instructions;
     let instructions = range.start as usize..range.end as usize;
     let branch = instructions.end.checked_sub(1)?;
@@ -170,9 +264,9 @@ fn test_of(
     if within && !is_pure(function, instructions.clone(), comparison) {
         return None;
     }
-    let root = match comparison {
-        Some(call) => compared(input, function, call)?,
-        None => root_of_instruction(function, flags, MAX_EXPRESSION_DEPTH)?,
+    let roots = match comparison {
+        Some(call) => vec![compared(input, function, call)?],
+        None => roots_of_instruction(function, flags, MAX_EXPRESSION_DEPTH)?,
     };
     let test = Test {
         branch,
@@ -180,7 +274,7 @@ fn test_of(
         instructions,
         call: comparison,
     };
-    Some((test, root))
+    Some((test, roots))
 }
 
 /// The call of a comparison whose result the instruction at `flags` tests.
@@ -194,9 +288,9 @@ fn comparison_before(
     let call = (begin..flags).rev().find(calls)?;
     let site = function.call_sites.iter().find(|site| site.at == call)?;
     let result = function.values.written(call, RAX)?;
-    let tested = root_of_instruction(function, flags, MAX_EXPRESSION_DEPTH);
+    let tested = roots_of_instruction(function, flags, MAX_EXPRESSION_DEPTH);
     let tests_result =
-        function.code[flags].mnemonic == "test" && tested == Some(Root::Value(result.number));
+        function.code[flags].mnemonic == "test" && tested == Some(vec![Root::Value(result.number)]);
     let compares = site.targets.iter().all(|one| is_comparison(input, one));
     (tests_result && compares).then_some(call)
 }
@@ -235,7 +329,7 @@ fn arguments_of(input: &AnalysisInput, target: &CallTarget) -> Vec<Location> {
     all
 }
 
-/// Whether instructions only compute in registers and jump, a comparing call apart.
+/// Whether instructions only compute in registers and jump, a comparing call and what is kept on the stack apart.
 fn is_pure(
     function: &FunctionInput,
     mut instructions: std::ops::Range<usize>,
@@ -243,69 +337,120 @@ fn is_pure(
 ) -> bool {
     instructions.all(|at| {
         let data = &function.data[at];
-        comparison == Some(at) || !data.stores() && matches!(data.opaque, None | Some(Opaque::Exit))
+        let mut written = data.memory.iter().filter(|one| one.writes);
+        let kept = written.all(|one| one.stack || one.base == Some(STACK_POINTER));
+        comparison == Some(at) || kept && matches!(data.opaque, None | Some(Opaque::Exit))
     })
 }
 
-/// The one root of what an instruction reads.
-fn root_of_instruction(function: &FunctionInput, at: usize, depth: u32) -> Option<Root> {
+/// The roots of what an instruction reads, [`MAX_ROOTS`] at most.
+fn roots_of_instruction(function: &FunctionInput, at: usize, depth: u32) -> Option<Vec<Root>> {
     let depth = depth.checked_sub(1)?;
     let data = function.data.get(at)?;
     if data.opaque.is_some() {
         return None;
     }
-    if data.loads() {
+    let mut roots = Vec::new();
+    let from_memory = data.loads();
+    if from_memory {
         let [Some(address)] = function.values.addresses(at) else {
             return None;
         };
-        let others = function
-            .values
-            .reads(at)
+        let kept = data
+            .memory
             .iter()
-            .filter(|(location, value)| {
-                *location < XMM0 && value.number != CONSTANT && data.data_reads >> location & 1 == 1
-            });
-        return (others.count() == 0).then(|| word(address)).flatten();
+            .any(|one| one.base == Some(STACK_POINTER));
+        let stored = kept.then(|| stored_before(function, at, address)).flatten();
+        match stored.filter(|(_, bytes)| address.bytes <= *bytes) {
+            Some((value, _)) => roots.extend(roots_of_value(function, value, depth)?),
+            None => roots.push(word(function, address)?),
+        }
     }
-    let mut root = None;
+    // What a condition is put into a part of is no part of it.
+    let sets = function.code[at].mnemonic.starts_with("set");
     for &(location, value) in function.values.reads(at) {
+        let of_address = from_memory && data.data_reads >> location & 1 == 0;
+        if of_address || value.number == CONSTANT || sets && location < FLAGS {
+            continue;
+        }
         if (XMM0..FLAGS).contains(&location) {
             return None;
         }
-        if location >= FLAGS || value.number == CONSTANT {
+        if location >= FLAGS {
+            // A condition kept as a number; other readers of flags are moves or sums with a carry.
+            if sets {
+                let Origin::Instruction(from) = function.values.origin(value) else {
+                    return None;
+                };
+                roots.extend(roots_of_instruction(function, from as usize, depth)?);
+            }
             continue;
         }
-        let its = root_of_value(function, value, depth)?;
-        if root.is_some_and(|before| before != its) {
-            return None;
-        }
-        root = Some(its);
+        roots.extend(roots_of_value(function, value, depth)?);
     }
-    root
+    let mut distinct: Vec<Root> = Vec::new();
+    for root in roots {
+        if !distinct.contains(&root) {
+            distinct.push(root);
+        }
+    }
+    (1..=MAX_ROOTS)
+        .contains(&distinct.len())
+        .then_some(distinct)
 }
 
-/// What a value is made of besides constants.
-fn root_of_value(function: &FunctionInput, value: Value, depth: u32) -> Option<Root> {
-    let itself = Some(Root::Value(value.number));
+/// What a value is made of besides constants, where nearly every execution brings it from; two only where it is
+/// the outcomes of two tests.
+fn roots_of_value(function: &FunctionInput, value: Value, depth: u32) -> Option<Vec<Root>> {
+    let value = usual_value_of_iteration(function, value);
+    if value.number == CONSTANT {
+        return Some(Vec::new());
+    }
+    let itself = || vec![Root::Value(value.number)];
     let Origin::Instruction(at) = function.values.origin(value) else {
-        return itself;
+        return Some(itself());
     };
     let at = at as usize;
-    let made_of_one = [
-        "and", "shr", "sar", "shl", "sub", "movzx", "movsx", "movsxd", "mov", "xor",
-    ]
-    .contains(&function.code[at].mnemonic);
-    if !made_of_one {
-        return itself;
+    let name = function.code[at].mnemonic;
+    let of_numbers = [
+        "and", "or", "shr", "sar", "shl", "add", "sub", "lea", "movzx", "movsx", "movsxd", "mov",
+        "xor",
+    ];
+    if !of_numbers.contains(&name) && !name.starts_with("set") {
+        return Some(itself());
     }
-    root_of_instruction(function, at, depth).or(itself)
+    let made_of = roots_of_instruction(function, at, depth);
+    let outcomes = is_outcome(function, at, depth);
+    Some(
+        made_of
+            .filter(|all| all.len() == 1 || outcomes)
+            .unwrap_or_else(itself),
+    )
+}
+
+/// Whether an instruction makes the outcome of a test a number, or joins such numbers.
+fn is_outcome(function: &FunctionInput, at: usize, depth: u32) -> bool {
+    let name = function.code[at].mnemonic;
+    let joins = || {
+        let mut reads = function.values.reads(at).iter().filter(|one| one.0 < XMM0);
+        reads.all(
+            |one| match (function.values.origin(one.1), depth.checked_sub(1)) {
+                (Origin::Instruction(from), Some(depth)) => {
+                    is_outcome(function, from as usize, depth)
+                }
+                _ => false,
+            },
+        )
+    };
+    name.starts_with("set") || matches!(name, "and" | "or") && joins()
 }
 
 /// The eight bytes that an access is in, if it is at a constant distance from a base.
-fn word(address: &Address) -> Option<Root> {
+fn word(function: &FunctionInput, address: &Address) -> Option<Root> {
     let fits = address.index.is_none() && address.bytes <= 8 && address.bytes > 0;
+    let base = usual_value_of_iteration(function, address.base);
     fits.then_some(Root::Word {
-        base: address.base.number,
-        word: address.base.offset.div_euclid(8),
+        base: base.number,
+        word: base.offset.div_euclid(8),
     })
 }

@@ -5,7 +5,7 @@
 use genba_code::{BlockId, Flow};
 
 use crate::constants::counts::{SELDOM_EXECUTIONS, USUAL_PREDECESSOR};
-use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
+use crate::constants::search_limits::{MAX_INSTRUCTIONS_BACK, MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::positions::executions_of;
@@ -13,7 +13,13 @@ use crate::patterns::positions::executions_of;
 /// What nearly every execution brings where several values meet; the value itself where no way is
 /// the usual one.
 pub(crate) fn usual_value(function: &FunctionInput, value: Value) -> Value {
-    usual_value_since(function, value, None)
+    usual_value_until(function, value, |_, _| false)
+}
+
+/// What nearly every execution of one iteration brings: not followed beyond the head of a loop.
+pub(crate) fn usual_value_of_iteration(function: &FunctionInput, value: Value) -> Value {
+    let heads = |block| function.flow.loops().iter().any(|one| one.head == block);
+    usual_value_until(function, value, |block, _| heads(block))
 }
 
 /// What meets at a block's head on all but the ways that hardly ever come there, each as nearly every execution
@@ -29,7 +35,7 @@ pub(crate) fn usually_met(function: &FunctionInput, value: Value) -> Vec<Value> 
     };
     (before.zip(function.values.met(value)))
         .filter(|one| often(*one.0))
-        .map(|one| usual_value_since(function, *one.1, Some(value.number)))
+        .map(|one| usual_value_until(function, *one.1, |_, met| met.number == value.number))
         .collect()
 }
 
@@ -44,13 +50,18 @@ pub(crate) fn usually_stays(function: &FunctionInput, index: u32, value: Value) 
             && usually_met(function, value).into_iter().all(again)
 }
 
-fn usual_value_since(function: &FunctionInput, value: Value, since: Option<u32>) -> Value {
+/// The usual value, followed through joins up to one for which `ends` says so of its block and value.
+fn usual_value_until(
+    function: &FunctionInput,
+    value: Value,
+    ends: impl Fn(BlockId, Value) -> bool,
+) -> Value {
     let mut value = value;
-    for _ in 0..MAX_STEP_DEPTH {
+    for _ in 0..MAX_VALUES_FOLLOWED {
         let Origin::Join(block) = function.values.origin(value) else {
             break;
         };
-        if since == Some(value.number) {
+        if ends(block, value) {
             break;
         }
         let before = &function.flow.blocks()[block as usize].predecessors;
@@ -129,27 +140,41 @@ fn reloaded(function: &FunctionInput, value: Value) -> Option<Value> {
         return None;
     }
     let from = (*function.values.addresses(at).first()?)?;
+    let (stored, bytes) = stored_before(function, at, &from)?;
+    (bytes == from.bytes).then_some(stored)
+}
+
+/// What was stored last at the place that an instruction reads, with its bytes, on the usual path of one iteration
+/// and by a move.
+pub(crate) fn stored_before(
+    function: &FunctionInput,
+    at: usize,
+    from: &Address,
+) -> Option<(Value, u16)> {
     let head = (function.flow.loop_of_instruction(at))
         .map(|index| function.flow.loops()[index as usize].head);
     let mut block = function.flow.block_of(at)?;
     let mut end = at;
-    let mut left = MAX_VALUES_FOLLOWED;
+    let mut left = MAX_INSTRUCTIONS_BACK;
+    let base = usual_value_of_iteration(function, from.base);
     loop {
         let start = function.flow.blocks()[block as usize].instructions.start as usize;
         for before in (start..end).rev() {
             left = left.checked_sub(1)?;
             let (data, addresses) = (&function.data[before], function.values.addresses(before));
             let mut writes = (data.memory.iter().zip(addresses)).filter(|one| one.0.writes);
-            let here = |address: &Address| (address.base, address.index) == (from.base, from.index);
+            // The stack pointer behind a rare call is another value.
+            let here = |address: &Address| {
+                let its = usual_value_of_iteration(function, address.base);
+                (its, address.index) == (base, from.index)
+            };
             if !writes.any(|one| one.1.as_ref().is_some_and(here)) {
                 continue;
             }
             let mut reads = function.values.reads(before).iter();
-            let whole = data.memory.len() == 1
-                && data.memory[0].bytes == from.bytes
-                && function.code[before].mnemonic == "mov";
+            let moved = data.memory.len() == 1 && function.code[before].mnemonic == "mov";
             let stored = reads.find(|one| data.data_reads >> one.0 & 1 == 1)?.1;
-            return whole.then_some(stored);
+            return moved.then_some((stored, data.memory[0].bytes));
         }
         if Some(block) == head {
             return None;

@@ -82,6 +82,77 @@ fn tests_with_effects_between_them_are_not_one_chain() {
     assert!(general_case_first::detect(&tests_of_a_byte(all, true)).is_empty());
 }
 
+/// A mode, kept on the stack, and a letter that are tested in turn: three tests of the mode and three of the
+/// letter, each with the outcome of before but the part `other`.
+fn tests_of_a_mode_and_a_letter(other: f64, third: bool) -> AnalysisInput {
+    let (gone, last) = ((CALLS as f64 * other) as u64, CALLS / 1000);
+    let mut left = CALLS;
+    let mut counts = vec![CALLS; 3];
+    let mut taken = Vec::new();
+    for test in 0..6 {
+        counts.extend([left; 2]);
+        let leaving = if test < 5 { gone } else { last };
+        taken.push((counts.len() - 1, leaving));
+        left -= leaving;
+    }
+    counts.push(CALLS);
+    let one = function(
+        "width",
+        |code| {
+            let mut out = code.create_label();
+            code.movzx(eax, word_ptr(rdi))?;
+            code.mov(qword_ptr(rsp + 8), rax)?;
+            code.mov(ecx, dword_ptr(rsi))?;
+            for value in [4, 9, 17] {
+                code.cmp(dword_ptr(rsp + 8), value)?;
+                code.je(out)?;
+                match third && value == 9 {
+                    true => code.cmp(edx, value)?,
+                    false => code.cmp(ecx, value)?,
+                }
+                code.je(out)?;
+            }
+            code.set_label(&mut out)?;
+            code.ret()
+        },
+        &counts,
+        &[0.05; 16],
+        &taken,
+    );
+    program(vec![one])
+}
+
+#[test]
+fn tests_of_two_values_with_one_usual_outcome_are_a_chain() {
+    let found = general_case_first::detect(&tests_of_a_mode_and_a_letter(0.0, false));
+    assert_eq!(found.len(), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Path(PathFact::TestChain {
+            tests: 6,
+            values: 2,
+            ..
+        })
+    )));
+    // Whether one condition tells of both is unknown.
+    let [one] = found.as_slice() else { return };
+    let of_one_value = tests_of_a_byte([CALLS; 4], false);
+    let known = general_case_first::detect(&of_one_value);
+    assert!(one.residual_fraction.high > known[0].residual_fraction.high);
+}
+
+#[test]
+fn tests_of_two_values_in_no_usual_order_are_not_a_chain() {
+    let often = tests_of_a_mode_and_a_letter(0.05, false);
+    assert!(general_case_first::detect(&often).is_empty());
+}
+
+#[test]
+fn tests_of_three_values_are_not_one_chain() {
+    let three = tests_of_a_mode_and_a_letter(0.0, true);
+    assert!(general_case_first::detect(&three).is_empty());
+}
+
 /// A name compared with four others by calls, one after the other; always a constant with it, or
 /// once something that is none.
 fn compared_names(constants: bool) -> AnalysisInput {

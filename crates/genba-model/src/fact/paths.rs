@@ -7,12 +7,15 @@ use crate::EvidenceSource;
 /// A fact about paths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PathFact {
-    /// Tests of one value, one after the other.
+    /// Tests of one value, or of two, one after the other.
     TestChain {
         /// How many there are.
         tests: usize,
         /// Whether they compare strings by calls.
         strings: bool,
+        /// Values that they look at.
+        #[serde(default = "one")]
+        values: usize,
         /// Executions of the first.
         executions: u64,
         /// Part of the executions that leave by the most frequent outcome.
@@ -71,6 +74,11 @@ pub enum PathFact {
         /// Share of all time.
         share: f64,
     },
+}
+
+/// Values that the tests of earlier cases look at.
+fn one() -> usize {
+    1
 }
 
 impl PathFact {

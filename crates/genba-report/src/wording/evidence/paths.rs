@@ -9,14 +9,15 @@ pub(super) fn sentence(fact: &PathFact) -> String {
         PathFact::TestChain {
             tests,
             strings,
+            values,
             executions,
             common,
             after,
         } => {
-            let what = if *strings {
-                "string comparisons"
-            } else {
-                "tests of one value"
+            let what = match (*strings, *values) {
+                (true, _) => "string comparisons",
+                (false, 0 | 1) => "tests of one value",
+                _ => "tests of two values",
             };
             format!(
                 "this chain of {tests} {what} is entered {} times; {} of them leave it by one \

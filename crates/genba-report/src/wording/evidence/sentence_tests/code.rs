@@ -328,9 +328,10 @@ fn facts_about_conversions_and_paths() {
         kind,
         cycles: range(30.0, 100.0, 250.0),
     });
-    let chain = |strings| PathFact::TestChain {
+    let chain = |strings, values| PathFact::TestChain {
         tests: 6,
         strings,
+        values,
         executions: 40_000_000,
         common: 0.93,
         after: 6,
@@ -341,8 +342,9 @@ fn facts_about_conversions_and_paths() {
         rare,
     };
     let paths = [
-        chain(false),
-        chain(true),
+        chain(false, 1),
+        chain(false, 2),
+        chain(true, 1),
         PathFact::MeanTests {
             mean: 5.61,
             best: 1.2,
