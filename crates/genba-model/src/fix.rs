@@ -175,6 +175,8 @@ pub enum Fix {
     },
     /// Rule out by one test what a search hardly ever finds.
     RuleOutFirst,
+    /// Skip the bytes that keep a state machine in its state.
+    SkipKeptState,
     /// Keep the compiler from vectorising a short loop.
     PlainShortLoop,
     /// Copy or fill a fixed number of bytes instead of calling a function for a few.

@@ -5,7 +5,8 @@
 //! outcome is the usual one, and at least two tests are executed before it that another order, or
 //! one test for the usual case in front, would spare. Tests of two values (a mode and a letter) may alternate
 //! where each nearly always has the same outcome. Or a search of a few elements for what is
-//! hardly ever among them ([`super::rare_finds`]).
+//! hardly ever among them ([`super::rare_finds`]). Or a state machine that stays in one state for long runs
+//! ([`super::staying_states`]).
 //!
 //! **Confirmation.** The usual case in front.
 //!
@@ -21,6 +22,7 @@ use genba_model::{Cause, Estimate, Fix, PathFact};
 
 use crate::candidate::Candidate;
 use crate::causes::rare_finds::rare_finds;
+use crate::causes::staying_states::staying_states;
 use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, MIN_PART_OF_COMMON_CASE, MIN_TESTS_SPARED};
 use crate::constants::gains::{
     COMPARISONS_SPARED_RANGE, FIRST_COMPARISON_SAVED, MAX_RESIDUAL, TESTS_SPARED_RANGE,
@@ -44,7 +46,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         let chains = decision_chains(input, function).into_iter();
         chains.filter_map(move |chain| candidate(input, index, function, &chain, all))
     });
-    chains.chain(rare_finds(input)).collect()
+    (chains.chain(rare_finds(input)))
+        .chain(staying_states(input))
+        .collect()
 }
 
 fn candidate(

@@ -39,6 +39,7 @@ pub(crate) mod repeated_copy;
 pub(crate) mod repeated_search;
 mod short_library_copies;
 pub(crate) mod short_trip_vector_loop;
+mod staying_states;
 pub(crate) mod store_forward_stall;
 pub(crate) mod strided_access;
 pub(crate) mod tiny_callee_not_inlined;

@@ -147,6 +147,12 @@ pub(crate) const MIN_USUAL_VALUE: f64 = 0.8;
 /// The same where the value spares a whole inner loop. Chosen.
 pub(crate) const MIN_USUAL_VALUE_OF_LOOP: f64 = 0.4;
 
+/// Share of a state machine's steps that keep its state, lower end of the interval. Chosen: runs of ten bytes.
+pub(crate) const MIN_STAYING: f64 = 0.9;
+
+/// Bytes for which a state machine stays in a state from which on they are worth a test of many. Chosen: a word.
+pub(crate) const MIN_BYTES_IN_STATE: f64 = 8.0;
+
 /// Cycles of what a usual value spares from which on a test for it pays. Chosen: a misprediction in one of
 /// ten and the test.
 pub(crate) const MIN_CYCLES_SPARED: f64 = 8.0;

@@ -53,7 +53,7 @@ pub(crate) fn chained<'a>(input: &'a AnalysisInput, wanted: &[Reduction]) -> Vec
 }
 
 /// Whether the loop's time is that of its longest chain.
-fn waits(one: &HotLoop<'_>) -> bool {
+pub(crate) fn waits(one: &HotLoop<'_>) -> bool {
     let (Some(chain), Some(throughput)) = (one.cost.chain_cycles, one.cost.throughput_cycles)
     else {
         return false;

@@ -34,3 +34,4 @@ mod simulated_events;
 pub(crate) mod synthetic;
 mod unasked_results;
 mod usual_cases;
+mod usual_outcomes;

@@ -108,6 +108,7 @@ fn every_fix_has_a_sentence() {
         Fix::CommonCaseFirst { strings: false },
         Fix::CommonCaseFirst { strings: true },
         Fix::RuleOutFirst,
+        Fix::SkipKeptState,
         Fix::PlainShortLoop,
         Fix::FixedSizeInline { fill: false },
         Fix::FixedSizeInline { fill: true },

@@ -169,6 +169,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "if (!strcmp(name, \"reset\")) …\nelse if (!strcmp(name, \"flush\")) …\nelse if (!strcmp(name, \"get\")) …",
             "switch (name[0]) {\ncase 'g': if (!strcmp(name, \"get\")) …",
         ),
+        Fix::SkipKeptState => (
+            "for (; p < end; p++)\n    state = next[state + class[*p]];",
+            "while (p < end) {\n    if (state == PLAIN) {\n        p = end_of_plain(p, end);   /* 8, 16 or 32 bytes at a time */\n        if (p == end) break;\n    }\n    state = next[state + class[*p++]];\n}",
+        ),
         Fix::RuleOutFirst => (
             "for (k = pairs; k < pairs_end; k++)\n    if (k->first == c && k->second == p[1]) …",
             "if (begins_pair[c])\n    for (k = pairs; k < pairs_end; k++)\n        if (k->first == c && k->second == p[1]) …",

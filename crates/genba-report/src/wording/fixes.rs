@@ -234,6 +234,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Test for the most frequent case first. Where it is \"none of these\", test for all of \
              them at once: a mask of all flags, a range, or a table of classes indexed by the value."
         }
+        Fix::SkipKeptState => {
+            "In the usual state look first how far the input keeps it, many bytes at a time (a word whose \
+             high bits are clear, memchr, vector comparisons), and step through the table only where it \
+             does not."
+        }
         Fix::RuleOutFirst => {
             "Test first whether the search can find anything: a bit in a table of what has an entry \
              (indexed by the value, its first letter or a part of its hash), or a flag kept with the \
