@@ -287,6 +287,16 @@ impl<'a> View<'a> {
         self.chains.iter().filter_map(of_chain).sum()
     }
 
+    /// Of the time in runnable states that the chains have, the part that other programs are not to blame for.
+    pub fn own_part_of_queue(&self) -> f64 {
+        let (own, there) = (1.0 - self.foreign_share(), 1.0 - self.taken_out);
+        if there > 0.0 {
+            (own / there).min(1.0)
+        } else {
+            0.0
+        }
+    }
+
     /// Share of the time in which threads were runnable without a CPU that other programs are to blame
     /// for: what more threads than CPUs do not explain, but no more than these programs ran.
     pub fn foreign_share(&self) -> f64 {

@@ -106,6 +106,8 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             most(&lock.holder_places).map(|(place, _)| place.clone())
         };
         let queued = view.queued_after(&lock.threads);
+        // Other programs queue a thread for longer, and as often where it never waited.
+        let own = queued * view.own_part_of_queue();
         // A shorter section, or a lock for each part of the data, takes most of the waiting away.
         all.push(Found {
             cause: match over_io {
@@ -114,7 +116,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             },
             waits_ns: on_path,
             work_remains: true,
-            saved_ns: (on_path * 0.9 + queued, on_path * 0.5, on_path + queued),
+            saved_ns: (on_path * 0.9 + own, on_path * 0.5, on_path + queued),
             waiter: waiter.clone(),
             holder,
             object,

@@ -266,9 +266,12 @@ fn children(view: &View<'_>) -> Option<Found> {
         let all = waits + starts + view.queued_after(&waits_of_threads);
         (all * 0.9, waits * 0.4, all)
     } else {
-        // Work overlaps on the CPUs; what waits itself overlaps without them.
+        // Work overlaps on the CPUs; what waits itself overlaps without them. The longest life stays.
         let able = count as f64;
-        let saved = alone * (1.0 - 1.0 / able.min(cpus)) + idle * (1.0 - 1.0 / able);
+        let longest = lives.iter().map(|life| life.1 - life.0).max().unwrap_or(0) as f64;
+        let most = 1.0 - longest / total.max(1.0);
+        let saved =
+            alone * (1.0 - 1.0 / able.min(cpus)).min(most) + idle * (1.0 - 1.0 / able).min(most);
         (saved * 0.9, saved * 0.3, saved)
     };
     Some(Found {

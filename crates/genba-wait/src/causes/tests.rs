@@ -49,6 +49,27 @@ fn a_contended_lock() {
     assert!(gain.low > 1.2 && gain.high <= 5.0, "{gain:?}");
 }
 
+/// Two threads of which one waits for the other's lock 50 ms in all, and 600 ms for a CPU that other programs have.
+#[test]
+fn the_load_of_other_programs_is_no_locks_gain() {
+    let mut made = SyntheticRecording::new(3, 1000.0);
+    let joins = made.waits(0, WaitReason::Join, &["main"], (1000.0, 1));
+    let wants = made.waits(1, WaitReason::Lock, &["add"], (60.0, 200));
+    let works = made.runs(1, 350.0);
+    let holds = made.runs(2, 60.0);
+    let chain = made.chain(&[joins, wants, holds], 60.0, 0.0, 60.0);
+    made.chain(&[joins, works], 940.0, 0.0, 0.0);
+    made.sampled(chain, &["update"], 100);
+    let thread = &mut made.recording.threads[1];
+    (thread.runnable, thread.slices) = (590_000_000, 200);
+    made.recording.machine_busy = 2_000_000_000;
+    let found = made.view(findings);
+    let gain = found
+        .first()
+        .map_or(1.06, |one| one.predicted_speedup.value);
+    assert!(gain < 1.2, "{found:?}");
+}
+
 #[test]
 fn a_lock_held_over_io() {
     let made = lock(WaitReason::Fsync);
@@ -333,6 +354,8 @@ fn children_one_after_the_other_are_told_from_those_of_a_pipe() {
     assert_eq!(causes(&one_by_one), [WaitCause::ChildProcess]);
     assert_eq!(causes(&children(&[(0.0, 1000.0), (0.0, 1000.0)])), []);
     assert_eq!(causes(&children(&[(0.0, 1000.0)])), []);
+    // Beside a child that lives for nearly all of the time nothing is won.
+    assert_eq!(causes(&children(&[(0.0, 12.0), (12.0, 1000.0)])), []);
 }
 
 #[test]
