@@ -26,7 +26,7 @@ use crate::constants::gains::{
     PLAIN_LOOP_START_INSTRUCTIONS,
 };
 use crate::constants::processor::{MAX_ELEMENT_BYTES, VECTOR_BYTES};
-use crate::constants::registers::FLAGS;
+use crate::constants::registers::{FLAGS, XMM0};
 use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
 use crate::patterns::calls::cycles_of_all;
@@ -83,7 +83,19 @@ fn is_counted(function: &FunctionInput) -> bool {
         && function.loops.len() == function.flow.loops().len()
 }
 
-/// Innermost loops that load or store vectors.
+/// Whether an instruction tells of a whole vector which elements compare equal: loops that end by what they compare
+/// are searches written for vectors (tables that are probed by groups), no work of a compiler.
+fn tells_of_elements(function: &FunctionInput, at: usize) -> bool {
+    let name = function.code[at].mnemonic;
+    let name = name.strip_prefix('v').unwrap_or(name);
+    let to_number = name.starts_with("kmov") && function.data[at].writes & ((1 << XMM0) - 1) != 0;
+    to_number
+        || ["pmovmsk", "movmsk", "ptest", "testp", "kortest", "ktest"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
+/// Innermost loops that load or store vectors, for whatever these hold.
 fn vector_loops(function: &FunctionInput) -> Vec<u32> {
     if !is_counted(function) {
         return Vec::new();
@@ -91,11 +103,10 @@ fn vector_loops(function: &FunctionInput) -> Vec<u32> {
     let loops = 0..function.flow.loops().len() as u32;
     loops
         .filter(|&index| {
+            let members = function.loop_instructions(index);
             function.is_innermost(index)
-                && function
-                    .loop_instructions(index)
-                    .iter()
-                    .any(|&at| vector_bytes(function, at).is_some())
+                && (members.iter()).any(|&at| vector_bytes(function, at).is_some())
+                && !(members.iter()).any(|&at| tells_of_elements(function, at))
         })
         .collect()
 }
