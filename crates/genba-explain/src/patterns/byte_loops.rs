@@ -21,6 +21,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::value_steps::is_reloaded;
 
 /// A loop over bytes.
 #[derive(Clone, Debug)]
@@ -139,6 +140,7 @@ impl ByteLoop {
 
 /// The usual path of a loop.
 struct Path {
+    index: u32,
     head: BlockId,
     blocks: Vec<BlockId>,
     members: Vec<usize>,
@@ -217,6 +219,7 @@ impl Path {
             .collect();
         members.sort_unstable();
         Some(Self {
+            index,
             head: found.head,
             blocks,
             members,
@@ -265,6 +268,8 @@ impl Path {
                 }
                 step
             }
+            // A pointer for which there was no register left.
+            Origin::Instruction(_) if self.is_reloaded(function, value) => Some(0),
             // The index of a ring buffer: a step with a rare wrap-around is still a step.
             Origin::Instruction(at) => {
                 let index = wrapped(function, at as usize)?;
@@ -272,6 +277,21 @@ impl Path {
             }
             _ => None,
         }
+    }
+
+    /// Whether a value is loaded again in each iteration from a place that the path does not write.
+    fn is_reloaded(&self, function: &FunctionInput, value: Value) -> bool {
+        let writes = |place: Address| {
+            self.members.iter().any(|&at| {
+                let accesses = function.data[at].memory.iter();
+                let mut written = accesses
+                    .zip(function.values.addresses(at))
+                    .filter(|one| one.0.writes);
+                written.any(|(_, to)| *to == Some(place))
+            })
+        };
+        let place = function.values.loaded_from(value);
+        is_reloaded(function, self.index, value) && place.is_some_and(|place| !writes(place))
     }
 
     /// By how much a value is more than the value of that number at the head, along the path.
@@ -475,7 +495,7 @@ impl Path {
     }
 }
 
-/// What a mask of the lower bits, or a move that leaves the upper ones out, takes in.
+/// What a mask of the lower bits, a move that leaves the upper ones out, or one that extends a sign takes in.
 fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
     let data = function
         .data
@@ -484,6 +504,7 @@ fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
     let code = &function.code[at];
     let keeps = match code.mnemonic {
         "movzx" => data.form.ends_with("r16"),
+        "movsxd" | "cdqe" => true,
         "and" => {
             let mask = code.last_number()?;
             mask >= MIN_MASK - 1 && (mask.wrapping_add(1)) & mask == 0
@@ -509,6 +530,18 @@ fn is_plain(function: &FunctionInput, at: usize) -> bool {
     }
     matches!(
         code.mnemonic,
-        "mov" | "movzx" | "movsx" | "add" | "sub" | "inc" | "dec" | "lea" | "cmp" | "test" | "and"
+        "mov"
+            | "movzx"
+            | "movsx"
+            | "movsxd"
+            | "cdqe"
+            | "add"
+            | "sub"
+            | "inc"
+            | "dec"
+            | "lea"
+            | "cmp"
+            | "test"
+            | "and"
     )
 }

@@ -48,3 +48,46 @@ fn matches_of_some_bytes_are_compared_by_words() {
     assert!(found(10)[0].residual_fraction.value > found(40)[0].residual_fraction.value);
     assert!(found(3).is_empty(), "nothing to gain");
 }
+
+/// The same with one of the pointers on the stack, for want of registers, and an `int` for the position. `moves`
+/// stores the pointer in each iteration, too.
+fn spilled_match_length(run: u64, moves: bool) -> FunctionInput {
+    let runs = ALL / run;
+    let times = [ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL];
+    let mut counts = vec![runs];
+    counts.extend(times);
+    counts.push(runs);
+    function(
+        "match_length",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.movsxd(r8, eax)?;
+            a.cmp(ebp, eax)?;
+            a.jle(out)?;
+            a.mov(r13, qword_ptr(rsp - 0x10))?;
+            a.movzx(ecx, byte_ptr(r13 + rax))?;
+            a.add(rax, 1)?;
+            match moves {
+                true => a.mov(qword_ptr(rsp - 0x10), r8)?,
+                false => a.mov(r9, r8)?,
+            }
+            a.cmp(byte_ptr(rsi + rax - 1), cl)?;
+            a.je(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &counts,
+        &[0.0, 0.1, 0.1, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(3, 0), (9, ALL - runs)],
+    )
+}
+
+#[test]
+fn pointer_that_is_loaded_from_the_stack_each_time_stays() {
+    let found =
+        |moves| bytewise_compare::detect(&program(vec![spilled_match_length(10, moves)])).len();
+    assert_eq!(found(false), 1);
+    assert_eq!(found(true), 0, "the pointer changes");
+}
