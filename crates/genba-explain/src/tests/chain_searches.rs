@@ -306,3 +306,86 @@ fn names_compared_letter_by_letter_are_searched() {
         assert!(!is_found(2000, kind), "{kind:?}");
     }
 }
+
+/// What a loop through sets of numbers does with those that differ from its set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sets {
+    /// Counts them in memory, and reads their number again there.
+    Counts,
+    Marks,
+    /// Adds up the products of their numbers.
+    Products,
+}
+
+/// `for (i = 1; i <= last; i++) { for (p = sets[i], q = set; *p == *q; p++, q++); differ++; }`.
+fn sets_of_numbers(elements: u64, kind: Sets) -> FunctionInput {
+    let all = SEARCHES * elements;
+    let (numbers, counter) = (all, 0x40_1000);
+    let mut counts = vec![1, SEARCHES, all, all];
+    counts.extend([numbers + all / 10; 4]);
+    counts.extend([all / 10; 2]);
+    counts.extend([all; 5]);
+    counts.extend([SEARCHES, SEARCHES, 1]);
+    let heat = vec![0.9 / counts.len() as f64; counts.len()];
+    function(
+        "is_known",
+        |a| {
+            let (mut again, mut element) = (a.create_label(), a.create_label());
+            let (mut number, mut next) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut again)?;
+            a.mov(r12d, 1)?;
+            a.set_label(&mut element)?;
+            a.mov(r14, qword_ptr(rdi + r12 * 8))?;
+            a.mov(eax, 1)?;
+            a.set_label(&mut number)?;
+            a.mov(ecx, dword_ptr(r14 + rax * 4))?;
+            match kind {
+                Sets::Products => a.imul_2(ecx, dword_ptr(rsi + rax * 4))?,
+                _ => a.cmp(dword_ptr(rsi + rax * 4), ecx)?,
+            }
+            match kind {
+                Sets::Products => a.add(r8d, ecx)?,
+                _ => a.jne(next)?,
+            }
+            a.add(rax, 1)?;
+            a.cmp(rax, rdx)?;
+            a.jne(number)?;
+            a.set_label(&mut next)?;
+            match kind {
+                Sets::Marks => a.mov(dword_ptr(rdi + r12 * 8 + 4), eax)?,
+                _ => a.add(dword_ptr(counter), 1)?,
+            }
+            a.mov(ebx, dword_ptr(counter + 8))?;
+            a.add(r12, 1)?;
+            a.cmp(r12d, ebx)?;
+            a.jne(element)?;
+            a.dec(r9)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &counts,
+        &heat,
+        &[
+            (6, all),
+            (9, all / 10),
+            (14, all - SEARCHES),
+            (16, SEARCHES - 1),
+        ],
+    )
+}
+
+#[test]
+fn sets_of_numbers_are_searched_although_those_that_differ_are_counted() {
+    let is_found = |elements, kind| {
+        let found = quadratic::detect(&program(vec![sets_of_numbers(elements, kind)]));
+        found
+            .iter()
+            .any(|one| one.fix == Fix::HashLookup { strings: false })
+    };
+    assert!(is_found(2000, Sets::Counts));
+    assert!(!is_found(10, Sets::Counts), "few sets");
+    for kind in [Sets::Marks, Sets::Products] {
+        assert!(!is_found(2000, kind), "{kind:?}");
+    }
+}

@@ -1,12 +1,13 @@
-//! Linear searches whose elements' names are compared letter by letter, in a loop of the search's own (a comparison
-//! that was inlined).
+//! Linear searches whose elements' names or sets are compared part by part, in a loop of the search's own (a
+//! comparison that was inlined).
 //!
 //! **Signature.** A loop that goes through a sequence from its first element, dozens of elements for each of many
-//! items. A loop inside of it goes through two texts byte by byte. Nothing is stored outside of the frame, only
-//! functions that look at texts are called, and what goes from element to element is where the walk is: no sum, no best
-//! so far.
+//! items. A loop inside of it goes through two texts byte by byte, or through two sequences of numbers as long as
+//! they are equal. Nothing is stored outside of the frame but counters at fixed addresses, only functions that look at
+//! texts are called, and what goes from element to element is where the walk is: no sum, no best so far.
 //!
-//! **Near misses.** Loops that count, choose or mark; searches in a text (which step by bytes); few elements.
+//! **Near misses.** Loops that sum up, choose or mark; searches in a text (which step by bytes); few elements; numbers
+//! of two sequences that are used, not compared.
 
 use genba_code::STACK_POINTER;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -38,7 +39,7 @@ pub(super) fn search_with_loop(input: &AnalysisInput, inner: &HotLoop<'_>) -> Op
     if !function.own
         || elements < MIN_ELEMENTS_PER_SEARCH_BY_CALL
         || searches < MIN_SEARCHES
-        || !compares_texts(inner)
+        || !(compares_texts(inner) || compares_numbers(inner))
         || !only_looks(input, &found)
         || !carries_only_places(&found)
     {
@@ -72,7 +73,9 @@ pub(super) fn search_with_loop(input: &AnalysisInput, inner: &HotLoop<'_>) -> Op
         Cause::Quadratic,
         Some(found.function),
         vec![element],
-        Fix::HashLookup { strings: true },
+        Fix::HashLookup {
+            strings: compares_texts(inner),
+        },
     );
     one.affected.clone_from(&found.members);
     one.share = Some(share);
@@ -95,25 +98,66 @@ pub(super) fn search_with_loop(input: &AnalysisInput, inner: &HotLoop<'_>) -> Op
 
 /// Whether a loop loads bytes of two texts, one after the other.
 fn compares_texts(inner: &HotLoop<'_>) -> bool {
-    let function = inner.input;
     let mut texts: Vec<u32> = Vec::new();
     for &at in &inner.members {
-        let accesses = function.data[at].memory.iter();
-        for (access, address) in accesses.zip(function.values.addresses(at)) {
-            let Some(address) = address.filter(|_| access.reads && access.bytes == 1) else {
-                continue;
-            };
-            let next = address_step(function, inner.index, &address) == Some(Step::Constant(1));
-            if next && !texts.contains(&address.base.number) {
-                texts.push(address.base.number);
+        for (sequence, bytes) in loads_in_order(inner, at) {
+            if bytes == 1 && !texts.contains(&sequence) {
+                texts.push(sequence);
             }
         }
     }
     texts.len() >= 2
 }
 
+/// Whether a loop compares the numbers of one sequence with those of another, one after the other, and goes on as
+/// long as they are equal.
+fn compares_numbers(inner: &HotLoop<'_>) -> bool {
+    let function = inner.input;
+    let ends = |at: usize| {
+        let next = function.code.get(at + 1)?;
+        let block = function.flow.block_of(at + 1)?;
+        let to = &function.flow.blocks()[block as usize].successors;
+        let body = function.flow.loop_blocks(inner.index);
+        let is_equality = matches!(next.mnemonic, "je" | "jne");
+        Some(is_equality && to.iter().any(|one| !body.contains(one)))
+    };
+    let loaded = |value: &Value| match function.values.origin(*value) {
+        Origin::Instruction(at) if inner.members.binary_search(&(at as usize)).is_ok() => {
+            loads_in_order(inner, at as usize)
+        }
+        _ => Vec::new(),
+    };
+    inner.members.iter().any(|&at| {
+        let reads = function.values.reads(at).iter();
+        let data = |location: &u8| function.data[at].data_reads & (1 << *location) != 0;
+        let of_registers = reads.filter(|one| data(&one.0));
+        let mut compared = loads_in_order(inner, at);
+        compared.extend(of_registers.flat_map(|one| loaded(&one.1)));
+        let wide = |one: &&(u32, i64)| one.1 >= MIN_ELEMENT_BYTES as i64;
+        let mut sequences = compared.iter().filter(wide);
+        let first = sequences.next();
+        let two = first.is_some_and(|first| sequences.any(|one| one.0 != first.0));
+        function.code[at].mnemonic == "cmp" && two && ends(at) == Some(true)
+    })
+}
+
+/// What an instruction loads of sequences that the loop goes through without a gap: base and bytes of an element.
+fn loads_in_order(inner: &HotLoop<'_>, at: usize) -> Vec<(u32, i64)> {
+    let function = inner.input;
+    let accesses = function.data[at].memory.iter();
+    let loads = accesses.zip(function.values.addresses(at));
+    loads
+        .filter_map(|(access, address)| {
+            let address = address.filter(|_| access.reads)?;
+            let bytes = i64::from(access.bytes);
+            let step = address_step(function, inner.index, &address);
+            (step == Some(Step::Constant(bytes))).then_some((address.base.number, bytes))
+        })
+        .collect()
+}
+
 /// Whether a loop with all that it calls changes nothing: stores go to the frame, once for each element or to count
-/// it.
+/// it, or to counters at fixed addresses (statistics).
 fn only_looks(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
     let function = found.input;
     let executed = |at: &&usize| found.times(**at) > SELDOM_EXECUTIONS;
@@ -129,7 +173,10 @@ fn only_looks(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
             && written.all(|access| {
                 let frame = access.stack || access.base == Some(STACK_POINTER);
                 let counts = access.reads && counts_by(found, at).is_some();
-                frame && (counts || !access.reads && found.times(at) >= USUAL_EXECUTIONS)
+                let fixed = function.values.addresses(at).iter().flatten();
+                let is_fixed = |one: &Address| one.base.number == CONSTANT && one.index.is_none();
+                counts && fixed.into_iter().any(is_fixed)
+                    || frame && (counts || !access.reads && found.times(at) >= USUAL_EXECUTIONS)
             })
     })
 }
@@ -169,7 +216,7 @@ fn carries_only_places(found: &HotLoop<'_>) -> bool {
     let follows_place = |value: Value| {
         let before = &flow.blocks()[head as usize].predecessors;
         let mut inputs = before.iter().zip(values.met(value));
-        inputs.all(|(block, &one)| !body.contains(block) || is_place(one))
+        inputs.all(|(block, &one)| !body.contains(block) || one == value || is_place(one))
     };
     values.joins().all(|(number, _)| {
         let value = Value { number, offset: 0 };
