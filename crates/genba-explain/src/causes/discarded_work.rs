@@ -339,7 +339,7 @@ fn makes_only(function: &FunctionInput, index: u32, discarded: &[usize]) -> bool
 }
 
 /// The nearest branch for which `decides` holds that is met as often as the store, and does not end the store's
-/// loop.
+/// loop. What a loop behind the store tests in each of its iterations is of the iteration, not of the result.
 fn first_test(
     function: &FunctionInput,
     (store, round): (usize, Option<u32>),
@@ -353,6 +353,13 @@ fn first_test(
             next.iter().all(|one| members.contains(one))
         })
     };
+    let around: Vec<u32> =
+        std::iter::successors(round, |&index| function.flow.loops()[index as usize].parent)
+            .collect();
+    let is_beside = |there: BlockId| {
+        let inside = function.flow.innermost_loop(there);
+        inside.is_none_or(|index| around.contains(&index))
+    };
     let tests = (0..function.code.len()).filter_map(|at| {
         let Flow::CondJump(_) = function.code[at].flow else {
             return None;
@@ -363,7 +370,7 @@ fn first_test(
         let discards = taken.max(1.0 - taken);
         let as_often = all >= (1.0 - SAME_TIMES_TOLERANCE) * times as f64;
         let fits = as_often && discards <= MAX_DISCARDED;
-        (fits && stays(there) && decides(at, there)).then_some(Test {
+        (fits && stays(there) && is_beside(there) && decides(at, there)).then_some(Test {
             at,
             discards,
             made_by: None,

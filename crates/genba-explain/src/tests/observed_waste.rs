@@ -422,6 +422,61 @@ fn the_end_of_a_loop_discards_nothing() {
     assert!(discarded_work::detect(&carried(0.89, CALLS * 89 / 100)).is_empty());
 }
 
+/// A call whose result is stored, and behind it a loop of so many iterations, each with a test that is mostly taken.
+fn parsed_before_loop(iterations: u64) -> AnalysisInput {
+    let all = CALLS * iterations;
+    let taken = all * 95 / 100;
+    let mut one = function(
+        "best_of_all",
+        |a| {
+            let (mut head, mut each, mut next, mut callee) = (
+                a.create_label(),
+                a.create_label(),
+                a.create_label(),
+                a.create_label(),
+            );
+            a.set_label(&mut head)?;
+            a.call(callee)?;
+            a.mov(qword_ptr(rsp + 8), rax)?;
+            a.set_label(&mut each)?;
+            a.cmp(rbx, rbp)?;
+            a.jne(next)?;
+            a.add(r12, qword_ptr(rsp + 8))?;
+            a.set_label(&mut next)?;
+            a.sub(rbp, 1)?;
+            a.jne(each)?;
+            a.add(r13, 1)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[
+            CALLS,
+            CALLS,
+            all,
+            all,
+            all - taken,
+            all,
+            all,
+            CALLS,
+            CALLS,
+            1,
+        ],
+        &[0.02; 10],
+        &[(3, taken), (6, all - CALLS), (8, CALLS - 1)],
+    );
+    one.call_sites.push(call(0, "parse", CALLS, 100.0));
+    "/bin/other".clone_into(&mut one.call_sites[0].targets[0].module);
+    let mut parse = function("parse", |a| a.ret(), &[CALLS], &[0.8], &[]);
+    "/bin/other".clone_into(&mut parse.module);
+    decided(with_dead_store(program(vec![one, parse]), 1, 0.95, 8), 3)
+}
+
+#[test]
+fn test_in_each_iteration_of_a_loop_behind_discards_no_result() {
+    assert!(discarded_work::detect(&parsed_before_loop(4)).is_empty());
+}
+
 /// A call that stores two results for its caller, which tests what it returns, or with `memory` what it
 /// stored.
 fn tested(memory: bool) -> AnalysisInput {
