@@ -177,6 +177,67 @@ fn zeros_that_stay_for_long_are_one_finding_with_all_that_they_spare() {
     assert!(known_operand::detect(&turned(0.6, false)).is_empty());
 }
 
+/// A loop over columns of coefficients: four are scaled, added, and turned by a factor; each is zero as often.
+fn transformed(zeros: f64) -> AnalysisInput {
+    let one = function(
+        "columns",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.mov(eax, dword_ptr(rsi + 32))?;
+            a.imul_2(eax, r8d)?;
+            a.mov(ecx, dword_ptr(rsi + 64))?;
+            a.imul_2(ecx, r9d)?;
+            a.mov(r10d, dword_ptr(rsi + 96))?;
+            a.imul_2(r10d, r8d)?;
+            a.mov(r11d, dword_ptr(rsi + 128))?;
+            a.imul_2(r11d, r9d)?;
+            a.add(eax, ecx)?;
+            a.add(r10d, r11d)?;
+            a.imul_3(eax, eax, 4433)?;
+            a.shl(r10d, 13)?;
+            a.add(eax, r10d)?;
+            a.add(eax, dword_ptr(rsi))?;
+            a.mov(dword_ptr(rdi), eax)?;
+            a.add(rsi, 4)?;
+            a.cmp(rsi, rdx)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[[TIMES; 18].as_slice(), &[1]].concat(),
+        &[[0.05; 18].as_slice(), &[0.0]].concat(),
+        &[(17, TIMES - 1)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    for at in [0, 2, 4, 6] {
+        let at = point(&input, 0, at);
+        observed.operand_values.push(loaded(at, 0, zeros));
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn zeros_that_must_come_together_are_tested_together() {
+    let found = known_operand::detect(&transformed(0.98));
+    assert_eq!(found.len(), 1);
+    // All but the constant term, the store and the loop's own instructions.
+    let all: Vec<usize> = (0..14).collect();
+    assert_eq!(found[0].affected(), all);
+    let left = found[0].residual_fraction;
+    assert!(
+        left.value > 0.07,
+        "one of four may be another each time: {left:?}"
+    );
+    // Each is zero in nine of ten, which says too little of all four.
+    assert!(
+        known_operand::detect(&transformed(0.9))
+            .iter()
+            .all(|one| one.affected().len() < all.len())
+    );
+}
+
 /// A division of wide integers by what is one in most calls.
 fn wide_division(ones: f64, name: &str) -> AnalysisInput {
     let mut one = function(

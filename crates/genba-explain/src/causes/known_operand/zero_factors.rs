@@ -1,7 +1,7 @@
 //! Zeros that are multiplied, and the product only added to something.
 
 use genba_code::{CostClass, Flow};
-use genba_model::{KnownValueKind, ObservedFact};
+use genba_model::{Estimate, KnownValueKind, ObservedFact};
 use genba_observe::{OperandValues, ValueShare};
 
 use super::{Scene, Spared, carries};
@@ -19,6 +19,11 @@ fn multiplies(mnemonic: &str) -> bool {
         .any(|prefix| name.starts_with(prefix))
 }
 
+/// Whether zero stays zero: shifts and negations.
+fn keeps_zero(mnemonic: &str) -> bool {
+    matches!(mnemonic, "shl" | "sal" | "sar" | "neg")
+}
+
 fn adds(mnemonic: &str) -> bool {
     let name = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
     ["add", "sub", "padd", "psub", "lea"]
@@ -27,6 +32,7 @@ fn adds(mnemonic: &str) -> bool {
 }
 
 /// A load of zeros that go into products which are only added.
+#[derive(Clone)]
 struct ZeroLoad<'a> {
     load: usize,
     products: Vec<usize>,
@@ -44,7 +50,8 @@ pub(super) fn detect(scene: &Scene<'_>) -> Vec<Candidate> {
     // By the loop, or the load where nothing but its own products go.
     let mut found: Vec<Candidate> = Vec::new();
     let mut groups: Vec<Vec<ZeroLoad<'_>>> = Vec::new();
-    for one in zero_loads(scene, &uses) {
+    let (together, others) = zero_together(scene, zero_loads(scene, &uses));
+    for one in others {
         let known = |group: &&mut Vec<ZeroLoad<'_>>| group[0].is_zero_with(scene, &one);
         match groups.iter_mut().find(known) {
             Some(group) => group.push(one),
@@ -52,9 +59,63 @@ pub(super) fn detect(scene: &Scene<'_>) -> Vec<Candidate> {
         }
     }
     for group in &groups {
-        found.extend(candidate(scene, &uses, group));
+        found.extend(candidate(scene, &uses, group, group[0].usual));
+    }
+    for (group, usual) in &together {
+        found.extend(candidate(scene, &uses, group, *usual));
     }
     found
+}
+
+/// Zeros of one loop with the share of iterations in which all of them are zero, at least.
+type Together<'a> = (Vec<ZeroLoad<'a>>, ValueShare);
+
+/// Loads of one loop that are all zero in most of its iterations, whether or not one test for each would pay
+/// (coefficients of a transform, rows of a sparse matrix), and the other loads. That they come together follows from
+/// their shares alone: the iterations in which one of them is not zero are at most the sum of those of each.
+fn zero_together<'a>(
+    scene: &Scene<'_>,
+    loads: Vec<ZeroLoad<'a>>,
+) -> (Vec<Together<'a>>, Vec<ZeroLoad<'a>>) {
+    let function = scene.function;
+    let around = |one: &ZeroLoad<'_>| function.flow.loop_of_instruction(one.load);
+    let (mut alone, mut rest): (Vec<_>, Vec<_>) = (loads.into_iter())
+        .partition(|one| one.inner.is_none() && !one.steady && around(one).is_some());
+    alone.sort_by(|a, b| b.usual.share.low.total_cmp(&a.usual.share.low));
+    let mut groups: Vec<Together<'a>> = Vec::new();
+    for one in alone {
+        let fits = |group: &&mut Together<'a>| {
+            let first = &group.0[0];
+            around(first) == around(&one)
+                && function.counts[first.load] == function.counts[one.load]
+                && both(group.1, one.usual).share.low >= MIN_USUAL_VALUE
+        };
+        match groups.iter_mut().find(fits) {
+            Some(group) => {
+                group.1 = both(group.1, one.usual);
+                group.0.push(one);
+            }
+            None => groups.push((vec![one.clone()], one.usual)),
+        }
+    }
+    let (together, single) = groups.into_iter().partition(|one| one.0.len() > 1);
+    let single: Vec<Together<'a>> = single;
+    rest.extend(single.into_iter().flat_map(|one| one.0));
+    (together, rest)
+}
+
+/// The share in which two operands have their usual values at once: at least what is left when the others never
+/// coincide, at most the smaller one.
+fn both(first: ValueShare, second: ValueShare) -> ValueShare {
+    let (a, b) = (first.share, second.share);
+    ValueShare {
+        value: first.value,
+        share: Estimate {
+            value: (a.value + b.value - 1.0).max(0.0),
+            low: (a.low + b.low - 1.0).max(0.0),
+            high: a.high.min(b.high),
+        },
+    }
 }
 
 fn zero_loads<'a>(scene: &'a Scene<'_>, uses: &Uses) -> Vec<ZeroLoad<'a>> {
@@ -123,7 +184,12 @@ impl ZeroLoad<'_> {
     }
 }
 
-fn candidate(scene: &Scene<'_>, uses: &Uses, group: &[ZeroLoad<'_>]) -> Option<Candidate> {
+fn candidate(
+    scene: &Scene<'_>,
+    uses: &Uses,
+    group: &[ZeroLoad<'_>],
+    usual: ValueShare,
+) -> Option<Candidate> {
     let function = scene.function;
     let first = group.first()?;
     let products: Vec<usize> = (group.iter())
@@ -141,7 +207,7 @@ fn candidate(scene: &Scene<'_>, uses: &Uses, group: &[ZeroLoad<'_>]) -> Option<C
         steady: first.steady,
     };
     let (share, executions) = (spared.share, spared.executions.max(1));
-    let candidate = scene.candidate(KnownValueKind::ZeroFactor, first.usual, spared)?;
+    let candidate = scene.candidate(KnownValueKind::ZeroFactor, usual, spared)?;
     let fact = |one: &ZeroLoad<'_>| scene.fact(one.load, one.observed, one.usual);
     Some(
         candidate
@@ -165,11 +231,13 @@ fn spared_by(function: &FunctionInput, uses: &Uses, products: Vec<usize>) -> Vec
         next += 1;
         for reader in readers_of(function, uses, at) {
             let mnemonic = function.code[reader].mnemonic;
-            let of_zeros = || {
-                inputs(function, reader)
-                    .all(|input| input.is_some_and(|input| zeros.contains(&input)))
-            };
-            if !zeros.contains(&reader) && (adds(mnemonic) || carries(mnemonic)) && of_zeros() {
+            let is_zero = |input: Option<usize>| input.is_some_and(|input| zeros.contains(&input));
+            let linear = adds(mnemonic) || carries(mnemonic) || keeps_zero(mnemonic);
+            // What it takes from memory is something else.
+            let linear = linear && function.data[reader].memory.is_empty();
+            let zero = linear && inputs(function, reader).all(is_zero)
+                || multiplies(mnemonic) && inputs(function, reader).any(is_zero);
+            if !zeros.contains(&reader) && zero && zeros.len() < MAX_SPARED {
                 zeros.push(reader);
             }
         }
@@ -252,7 +320,8 @@ fn products_of(function: &FunctionInput, uses: &Uses, load: usize) -> Vec<usize>
 /// Readers of a value and of its copies that are looked at.
 const MAX_READERS: usize = 64;
 
-/// Whether a product is added to something, and nothing else is done with it or its copies.
+/// Whether a product, or what it is multiplied with further, is added to something, and nothing else is done with it
+/// or its copies.
 fn is_only_added(function: &FunctionInput, uses: &Uses, product: usize) -> bool {
     if function.code[product].mnemonic.starts_with("vf") {
         return true;
@@ -266,7 +335,7 @@ fn is_only_added(function: &FunctionInput, uses: &Uses, product: usize) -> bool 
             let mnemonic = function.code[reader].mnemonic;
             if adds(mnemonic) {
                 added = true;
-            } else if !carries(mnemonic)
+            } else if !(carries(mnemonic) || multiplies(mnemonic) || keeps_zero(mnemonic))
                 || copies.len() > MAX_READERS
                 || function.data[reader].stores()
             {
