@@ -155,6 +155,8 @@ pub enum Fix {
     SeparateCacheLines,
     /// Keep memory instead of returning it.
     KeepMemory,
+    /// Keep a mapping of a file or of memory instead of making another.
+    KeepMapping,
     /// Give each thread data of its own.
     PerThreadData,
     /// Reuse allocations.

@@ -4,8 +4,11 @@
 //! times the peak resident set: pages are cleared and mapped again and again. A program that
 //! touches all its memory once has to, and is not reported.
 //!
+//! Who makes the mappings tells what to keep: a program that calls `mmap` itself, about as often as its peak memory
+//! is faulted in again or more often, keeps its mapping; else it is the allocator that returns memory.
+//!
 //! **Confirmation.** Keep the memory: high values of `MALLOC_TRIM_THRESHOLD_` and
-//! `MALLOC_MMAP_THRESHOLD_` do so without a change of the program.
+//! `MALLOC_MMAP_THRESHOLD_` do so without a change of the program. They change nothing about mappings of its own.
 //!
 //! **Gain.** The kernel's time for faults, clearing and unmapping, except for the first fault of
 //! each page.
@@ -22,7 +25,7 @@ use crate::constants::processor::PAGE_BYTES;
 use crate::constants::time_shares::{MIN_SHARE_OF_PAGE_FAULTS, MOST_OF_IT};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
-use crate::input::runtime_services::is_copy_function;
+use crate::input::runtime_services::{is_copy_function, plain, service};
 use crate::input::user_lines::{lines, site_of};
 
 /// Finds page faults of several times the peak memory, from the run's counters and the time in
@@ -56,8 +59,16 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     }
     let first = (1.0 / turnover).min(1.0);
     let kernel = input.paging_share();
-    let (site, part) = site(input)?;
-    let mut one = Candidate::new(Cause::FirstTouch, None, Vec::new(), Fix::KeepMemory);
+    let mapped = own_mappings(input, turnover);
+    let (site, part) = match &mapped {
+        Some((site, _)) => (site.clone(), None),
+        None => site(input)?,
+    };
+    let fix = match mapped {
+        Some(_) => Fix::KeepMapping,
+        None => Fix::KeepMemory,
+    };
+    let mut one = Candidate::new(Cause::FirstTouch, None, Vec::new(), fix);
     one.at = Some(site);
     // What was just cleared is in the caches, so its user must miss more after the change.
     let again = 1.0 - first;
@@ -67,7 +78,9 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         SavedTime::of(1.0 - kernel, FAULTS_REST_SAVED),
     ]);
     one.executions = Some(faults as u64);
-    one.confirmation = Confirmation::KeepMemory;
+    if mapped.is_none() {
+        one.confirmation = Confirmation::KeepMemory;
+    }
     one = one
         .fact(KernelFact::PageFaults {
             faults: faults as u64,
@@ -78,6 +91,9 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
             share: kernel,
             faults: (share / kernel.max(1e-9)).min(1.0),
         });
+    if let Some((_, calls)) = mapped {
+        one = one.fact(KernelFact::Mappings { calls });
+    }
     if let Some(share) = part {
         one = one.fact(KernelFact::FaultsHere { share });
     }
@@ -88,6 +104,23 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         });
     }
     Some(one)
+}
+
+/// The line of the user's code that makes most mappings, with all that it makes: if they are so many that they can
+/// have brought the faults, of which each mapping takes those of the peak memory at most.
+fn own_mappings(input: &AnalysisInput, turnover: f64) -> Option<(FindingSite, u64)> {
+    // What libraries map for themselves: memory to hand out, stacks of threads.
+    let maps = |name: &String| {
+        let allocates = matches!(service(name), Some(("malloc" | "realloc", _)));
+        allocates || matches!(plain(name), "pthread_create" | "thrd_create")
+    };
+    let users = input.service("mapping")?.users.iter();
+    let own: Vec<_> = users
+        .filter(|user| !user.through.iter().any(maps))
+        .collect();
+    let calls: f64 = own.iter().map(|user| user.calls).sum();
+    let line = lines(own.iter().copied()).into_iter().next()?;
+    (calls + 1.0 >= turnover).then_some((line.site, calls as u64))
 }
 
 /// The line that takes most faults, with its part of them. Where faults were not sampled, the line

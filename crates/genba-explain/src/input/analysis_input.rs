@@ -173,7 +173,7 @@ impl EventCounts {
 /// What the user's own code asks of one service of the runtime.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuntimeUse {
-    /// `malloc`, `realloc`, `free`, `copy`, `lock`; a system call by its name.
+    /// `malloc`, `realloc`, `free`, `mapping`, `copy`, `lock`; a system call by its name.
     pub service: String,
     /// Whether it is a system call.
     pub system_call: bool,

@@ -77,6 +77,7 @@ pub fn service(name: &str) -> Option<(&'static str, bool)> {
         }
         "realloc" | "reallocarray" => "realloc",
         "free" | "cfree" => "free",
+        "mmap" | "mmap64" => "mapping",
         _ if is_copy(name) => "copy",
         _ if is_lock_entry(name) => "lock",
         _ => {

@@ -1,7 +1,7 @@
 //! The causes about the runtime and threads, on synthetic programs: what they must find, and what
 //! looks like it and must not be reported.
 
-use genba_model::{CodePoint, Fact, KernelFact};
+use genba_model::{CodePoint, Fact, Fix, KernelFact};
 use genba_observe::{ArgumentValue, ValueShare};
 use iced_x86::code_asm::*;
 
@@ -406,6 +406,25 @@ fn first_touch_is_found_for_pages_faulted_in_repeatedly() {
     // Faults all over the program are nobody's.
     input.program.follow_up.faults[0].share = 0.05;
     assert!(first_touch::detect(&input).is_empty());
+}
+
+#[test]
+fn first_touch_of_mappings_that_the_program_makes_itself_is_not_of_the_allocator() {
+    let fix = |calls: f64, through: &[&str]| {
+        let mut input = faulting(2e5, 40e6);
+        let mapping = service("mapping", vec![user(48, calls, through)]);
+        input.program.runtime.push(mapping);
+        let found = first_touch::detect(&input);
+        (
+            found[0].fix.clone(),
+            found[0].at.as_ref().and_then(|site| site.line),
+        )
+    };
+    assert_eq!(fix(9000.0, &[]), (Fix::KeepMapping, Some(48)));
+    assert_eq!(fix(3.0, &[]), (Fix::KeepMemory, Some(16)), "a few files");
+    assert_eq!(fix(9000.0, &["malloc"]), (Fix::KeepMemory, Some(16)));
+    let stacks = fix(9000.0, &["pthread_create@@GLIBC_2.34"]);
+    assert_eq!(stacks, (Fix::KeepMemory, Some(16)));
 }
 
 #[test]

@@ -23,6 +23,11 @@ pub enum KernelFact {
         /// Part of it for page faults and clearing.
         faults: f64,
     },
+    /// The program maps files or memory itself.
+    Mappings {
+        /// Calls of `mmap` by its own code.
+        calls: u64,
+    },
     /// Page faults taken at the finding's line.
     FaultsHere {
         /// Share of all page faults.

@@ -103,6 +103,7 @@ fn every_fix_has_a_sentence() {
         system_call("getpid", Language::C),
         Fix::SeparateCacheLines,
         Fix::KeepMemory,
+        Fix::KeepMapping,
         Fix::PerThreadData,
         Fix::SplitColdPath { function: f() },
         Fix::CommonCaseFirst { strings: false },

@@ -151,6 +151,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (…) { p = malloc(n); fill(p); use(p); free(p); }",
             "p = malloc(n);\nfor (…) { fill(p); use(p); }\nfree(p);",
         ),
+        Fix::KeepMapping => (
+            "for (…) { p = mmap(0, n, …, fd, at); use(p); munmap(p, n); }",
+            "p = mmap(0, size, …, fd, 0);\nfor (…) use(p + at);\nmunmap(p, size);",
+        ),
         Fix::PerThreadData => (
             "for (…) { lock(&m); total[k] += x; unlock(&m); }",
             "for (…) mine[k] += x;\nlock(&m); for (k…) total[k] += mine[k]; unlock(&m);",

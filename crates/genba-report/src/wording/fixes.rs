@@ -211,6 +211,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
              (mallopt(M_MMAP_THRESHOLD) and M_TRIM_THRESHOLD); or use huge pages (madvise \
              MADV_HUGEPAGE), which take 512 page faults at once."
         }
+        Fix::KeepMapping => {
+            "Keep the mapping instead of unmapping it and mapping the file or the memory again: map all of \
+             the file once, or a window that is large and moved seldom. If it has to be mapped anew, \
+             MAP_POPULATE takes its faults at once; small pieces are read faster with pread."
+        }
         Fix::PerThreadData => {
             "Give each thread data of its own and combine it once at the end, or use one lock per \
              part of the data (shards). Hold the lock for less time, and take it once for many \

@@ -24,6 +24,10 @@ pub(super) fn sentence(fact: &KernelFact) -> String {
             percent(*share),
             percent(*faults)
         ),
+        KernelFact::Mappings { calls } => format!(
+            "{} calls of mmap by the program itself: each new mapping is faulted in again",
+            count(*calls)
+        ),
         KernelFact::FaultsHere { share } => {
             format!("{} of the page faults occur here", percent(*share))
         }

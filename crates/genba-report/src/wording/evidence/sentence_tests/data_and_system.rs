@@ -111,6 +111,7 @@ fn facts_about_memory_and_the_kernel() {
             share: 0.4,
             faults: 0.8,
         },
+        KernelFact::Mappings { calls: 12_000 },
         KernelFact::FaultsHere { share: 0.9 },
         KernelFact::HostCost {
             operation: HostOperation::PageFault,
