@@ -2,7 +2,8 @@
 //!
 //! **Signature.** A function of few instructions that calls nothing and has no loop, called
 //! directly and often where the compiler could not inline it: from another translation unit
-//! ([`across_units`]), or through the procedure linkage table ([`through_plt`]).
+//! ([`across_units`]), or through the procedure linkage table ([`through_plt`]). Or a function whose calls hardly
+//! ever leave a usual path that is as small, and whose rest is too large to be inlined ([`usual_path`]).
 //!
 //! **Confirmation.** A build with link-time optimisation; for calls through the PLT one without
 //! interposition of symbols.
@@ -15,6 +16,7 @@
 
 mod across_units;
 mod through_plt;
+mod usual_path;
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{MAX_CODE_OF_TINY_CALLEE, MAX_INSTRUCTIONS_OF_TINY_CALLEE};
@@ -25,6 +27,7 @@ use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = across_units::detect(input);
     found.extend(through_plt::detect(input));
+    found.extend(usual_path::detect(input));
     found
 }
 
