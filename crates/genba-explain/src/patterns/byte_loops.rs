@@ -4,24 +4,24 @@
 //! Only the usual path counts: blocks that at least half of the iterations execute. What leaves it
 //! ends a run, whether it leaves the loop or handles something rare inside it.
 
+mod steps;
+
 use genba_code::{BlockId, Flow, Shortcut};
 use genba_model::{ByteOperation, Estimate, LoopFact};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
     MAX_PATH_COUNT_LOSS_DIVISOR, MIN_BYTES_IN_COMPARED_RUN, MIN_BYTES_IN_RUN, MIN_CALLS_HABITUAL,
-    MIN_MASK,
 };
 use crate::constants::registers::XMM0;
 use crate::constants::search_limits::{
-    MAX_BLOCKS_OF_BYTE_LOOP, MAX_BYTE_DEPTH, MAX_BYTE_VALUES, MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED,
+    MAX_BLOCKS_OF_BYTE_LOOP, MAX_BYTE_DEPTH, MAX_BYTE_VALUES, MAX_VALUES_FOLLOWED,
 };
 use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
-use crate::input::values::{Address, Origin, Value};
+use crate::input::values::{Origin, Value};
 use crate::patterns::calls::cycles_of_all;
-use crate::patterns::value_steps::is_reloaded;
 
 /// A loop over bytes.
 #[derive(Clone, Debug)]
@@ -237,98 +237,6 @@ impl Path {
         self.members.iter().any(byte)
     }
 
-    /// Whether a value comes into the path from elsewhere.
-    fn is_outside(&self, function: &FunctionInput, value: Value) -> bool {
-        match function.values.origin(value) {
-            Origin::Constant | Origin::Entry => true,
-            Origin::Join(block) => !self.blocks.contains(&block),
-            Origin::Instruction(at) => !self.members.contains(&(at as usize)),
-        }
-    }
-
-    /// What a value gains from iteration to iteration on the path.
-    fn step(&self, function: &FunctionInput, value: Value) -> Option<i64> {
-        if self.is_outside(function, value) {
-            return Some(0);
-        }
-        match function.values.origin(value) {
-            Origin::Join(block) if block == self.head => {
-                let before = &function.flow.blocks()[block as usize].predecessors;
-                let met = function.values.met(value);
-                let mut step = None;
-                for (before, input) in before.iter().zip(met) {
-                    if !self.blocks.contains(before) {
-                        continue;
-                    }
-                    let one = self.gained(function, *input, value.number, MAX_STEP_DEPTH)?;
-                    if step.is_some_and(|step| step != one) {
-                        return None;
-                    }
-                    step = Some(one);
-                }
-                step
-            }
-            // A pointer for which there was no register left.
-            Origin::Instruction(_) if self.is_reloaded(function, value) => Some(0),
-            // The index of a ring buffer: a step with a rare wrap-around is still a step.
-            Origin::Instruction(at) => {
-                let index = wrapped(function, at as usize)?;
-                self.step(function, index)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether a value is loaded again in each iteration from a place that the path does not write.
-    fn is_reloaded(&self, function: &FunctionInput, value: Value) -> bool {
-        let writes = |place: Address| {
-            self.members.iter().any(|&at| {
-                let accesses = function.data[at].memory.iter();
-                let mut written = accesses
-                    .zip(function.values.addresses(at))
-                    .filter(|one| one.0.writes);
-                written.any(|(_, to)| *to == Some(place))
-            })
-        };
-        let place = function.values.loaded_from(value);
-        is_reloaded(function, self.index, value) && place.is_some_and(|place| !writes(place))
-    }
-
-    /// By how much a value is more than the value of that number at the head, along the path.
-    fn gained(&self, function: &FunctionInput, value: Value, head: u32, depth: u32) -> Option<i64> {
-        if value.number == head {
-            return Some(value.offset);
-        }
-        let depth = depth.checked_sub(1)?;
-        let Origin::Join(block) = function.values.origin(value) else {
-            return None;
-        };
-        if block == self.head || !self.blocks.contains(&block) {
-            return None;
-        }
-        // Rare ways into the middle of the path bring other values.
-        let before = &function.flow.blocks()[block as usize].predecessors;
-        let met = before.iter().zip(function.values.met(value));
-        let mut usual = met.filter(|one| self.blocks.contains(one.0));
-        let first = self.gained(function, *usual.next()?.1, head, depth)?;
-        for (_, other) in usual {
-            if self.gained(function, *other, head, depth)? != first {
-                return None;
-            }
-        }
-        first.checked_add(value.offset)
-    }
-
-    fn address_step(&self, function: &FunctionInput, address: &Address) -> Option<i64> {
-        let base = self.step(function, address.base)?;
-        match address.index {
-            None => Some(base),
-            Some((index, scale)) => {
-                Some(base + self.step(function, index)?.checked_mul(i64::from(scale))?)
-            }
-        }
-    }
-
     fn bytes(&self, function: &FunctionInput, uses: &Uses) -> Option<Bytes> {
         let (mut loads, mut stores) = (Vec::new(), Vec::new());
         let mut steps: Vec<i64> = Vec::new();
@@ -493,27 +401,6 @@ impl Path {
             Origin::Constant | Origin::Entry => false,
         }
     }
-}
-
-/// What a mask of the lower bits, a move that leaves the upper ones out, or one that extends a sign takes in.
-fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
-    let data = function
-        .data
-        .get(at)
-        .filter(|data| data.memory.is_empty())?;
-    let code = &function.code[at];
-    let keeps = match code.mnemonic {
-        "movzx" => data.form.ends_with("r16"),
-        "movsxd" | "cdqe" => true,
-        "and" => {
-            let mask = code.last_number()?;
-            mask >= MIN_MASK - 1 && (mask.wrapping_add(1)) & mask == 0
-        }
-        _ => false,
-    };
-    let mut reads = function.values.reads(at).iter().filter(|one| one.0 < XMM0);
-    let first = reads.next()?;
-    (keeps && reads.next().is_none()).then_some(first.1)
 }
 
 /// Whether an instruction only moves, counts, compares or jumps.

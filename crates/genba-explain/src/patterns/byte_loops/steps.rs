@@ -1,0 +1,124 @@
+//! How values change from iteration to iteration along the usual path of a loop over bytes.
+
+use super::Path;
+use crate::constants::counts::MIN_MASK;
+use crate::constants::registers::XMM0;
+use crate::constants::search_limits::MAX_STEP_DEPTH;
+use crate::input::analysis_input::FunctionInput;
+use crate::input::values::{Address, Origin, Value};
+use crate::patterns::value_steps::is_reloaded;
+
+impl Path {
+    /// Whether a value comes into the path from elsewhere.
+    fn is_outside(&self, function: &FunctionInput, value: Value) -> bool {
+        match function.values.origin(value) {
+            Origin::Constant | Origin::Entry => true,
+            Origin::Join(block) => !self.blocks.contains(&block),
+            Origin::Instruction(at) => !self.members.contains(&(at as usize)),
+        }
+    }
+
+    /// What a value gains from iteration to iteration on the path.
+    fn step(&self, function: &FunctionInput, value: Value) -> Option<i64> {
+        if self.is_outside(function, value) {
+            return Some(0);
+        }
+        match function.values.origin(value) {
+            Origin::Join(block) if block == self.head => {
+                let before = &function.flow.blocks()[block as usize].predecessors;
+                let met = function.values.met(value);
+                let mut step = None;
+                for (before, input) in before.iter().zip(met) {
+                    if !self.blocks.contains(before) {
+                        continue;
+                    }
+                    let one = self.gained(function, *input, value.number, MAX_STEP_DEPTH)?;
+                    if step.is_some_and(|step| step != one) {
+                        return None;
+                    }
+                    step = Some(one);
+                }
+                step
+            }
+            // A pointer for which there was no register left.
+            Origin::Instruction(_) if self.is_reloaded(function, value) => Some(0),
+            // The index of a ring buffer: a step with a rare wrap-around is still a step.
+            Origin::Instruction(at) => {
+                let index = wrapped(function, at as usize)?;
+                self.step(function, index)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value is loaded again in each iteration from a place that the path does not write.
+    fn is_reloaded(&self, function: &FunctionInput, value: Value) -> bool {
+        let writes = |place: Address| {
+            self.members.iter().any(|&at| {
+                let accesses = function.data[at].memory.iter();
+                let mut written = accesses
+                    .zip(function.values.addresses(at))
+                    .filter(|one| one.0.writes);
+                written.any(|(_, to)| *to == Some(place))
+            })
+        };
+        let place = function.values.loaded_from(value);
+        is_reloaded(function, self.index, value) && place.is_some_and(|place| !writes(place))
+    }
+
+    /// By how much a value is more than the value of that number at the head, along the path.
+    fn gained(&self, function: &FunctionInput, value: Value, head: u32, depth: u32) -> Option<i64> {
+        if value.number == head {
+            return Some(value.offset);
+        }
+        let depth = depth.checked_sub(1)?;
+        let Origin::Join(block) = function.values.origin(value) else {
+            return None;
+        };
+        if block == self.head || !self.blocks.contains(&block) {
+            return None;
+        }
+        // Rare ways into the middle of the path bring other values.
+        let before = &function.flow.blocks()[block as usize].predecessors;
+        let met = before.iter().zip(function.values.met(value));
+        let mut usual = met.filter(|one| self.blocks.contains(one.0));
+        let first = self.gained(function, *usual.next()?.1, head, depth)?;
+        for (_, other) in usual {
+            if self.gained(function, *other, head, depth)? != first {
+                return None;
+            }
+        }
+        first.checked_add(value.offset)
+    }
+
+    pub(super) fn address_step(&self, function: &FunctionInput, address: &Address) -> Option<i64> {
+        let base = self.step(function, address.base)?;
+        match address.index {
+            None => Some(base),
+            Some((index, scale)) => {
+                Some(base + self.step(function, index)?.checked_mul(i64::from(scale))?)
+            }
+        }
+    }
+}
+
+/// What a mask of the lower bits, a move that leaves the upper ones out, or one that extends a sign takes in.
+fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
+    let data = function
+        .data
+        .get(at)
+        .filter(|data| data.memory.is_empty())?;
+    let code = &function.code[at];
+    let keeps = match code.mnemonic {
+        "movzx" => data.form.ends_with("r16"),
+        "movsxd" | "cdqe" => true,
+        "and" => {
+            let mask = code.last_number()?;
+            mask >= MIN_MASK - 1 && (mask.wrapping_add(1)) & mask == 0
+        }
+        _ => false,
+    };
+    let mut reads = function.values.reads(at).iter().filter(|one| one.0 < XMM0);
+    let first = reads.next()?;
+    (keeps && reads.next().is_none()).then_some(first.1)
+}
