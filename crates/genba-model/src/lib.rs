@@ -128,6 +128,6 @@ pub use sweep::{
 pub use time_place::{PlaceCaller, PlaceFunction, TimePlace, TimePlaceKind};
 pub use trial::{ChangeKind, Keep, LayoutEffect, TrialReport, Tried, TriedOutcome};
 pub use waits::{
-    OffCpu, OffCpuFunction, OffCpuReason, PathStep, ThreadSpan, ThreadTime, Wait, WaitCause,
-    WaitFigures, WaitFinding, WaitPlace, WaitReason, Waits, WakeUp, WallStack,
+    OffCpu, OffCpuFunction, OffCpuReason, PathStep, ThreadSpan, ThreadTime, ThreadTotals, Wait,
+    WaitCause, WaitFigures, WaitFinding, WaitPlace, WaitReason, Waits, WakeUp, WallStack,
 };

@@ -27,6 +27,9 @@ pub struct Waits {
     pub threads: Vec<ThreadTime>,
     /// Threads that are not in `threads`: too many to list.
     pub more_threads: u64,
+    /// The time of all threads together, with those that are not listed.
+    #[serde(default)]
+    pub all_threads: ThreadTotals,
     /// Waits by place and object, longest first.
     pub waits: Vec<Wait>,
     /// Where the wall time of the whole went: what the leading thread did or waited for in the end,
@@ -74,6 +77,23 @@ pub struct ThreadTime {
     pub switches: u64,
     /// What it did over time, without gaps, short pieces merged; empty where there was no room.
     pub timeline: Vec<ThreadSpan>,
+}
+
+/// The wall time of several threads, added up, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadTotals {
+    /// How many they are; 0 in documents of earlier versions, which do not have them.
+    pub threads: u64,
+    /// How long they existed.
+    pub wall: f64,
+    /// On a CPU.
+    pub running: f64,
+    /// Ready to run, without a CPU.
+    pub runnable: f64,
+    /// Blocked in a wait whose reason is known.
+    pub blocked: f64,
+    /// Neither of these.
+    pub unknown: f64,
 }
 
 /// A piece of a thread's timeline.

@@ -6,35 +6,43 @@
 
 use genba_profile::wait_sampler::WaitRecording;
 
+use crate::alike_threads::{self, Pools};
+
 /// Limits of the factor by which a time is scaled: beyond them snapshots saw too little to scale.
 const FACTORS: (f64, f64) = (0.1, 10.0);
 
-/// The recording with the times of states, pairs and chains scaled to the accounts of their threads.
+/// The recording with the times of states, pairs and chains scaled to the accounts of their threads, those of
+/// threads that were seen seldom to the accounts of all that are alike.
 pub fn scaled(recording: &WaitRecording) -> WaitRecording {
-    let mut seen = vec![(0.0, 0.0); recording.threads.len()];
+    let mut out = recording.clone();
+    let pools = Pools::of(recording);
+    alike_threads::divide(&mut out, &pools);
+    let mut seen: Vec<(f64, f64)> = pools.each();
     for state in &recording.states {
-        let sums = &mut seen[state.thread as usize];
+        let sums = &mut seen[pools.pool(state.thread as usize)];
         match state.wait {
             None => sums.0 += state.ns,
             Some(_) => sums.1 += state.ns,
         }
     }
-    let factors: Vec<(f64, f64)> = recording
-        .threads
+    let mut exact: Vec<(f64, f64)> = pools.each();
+    for (at, thread) in out.threads.iter().enumerate() {
+        let life = thread.ended.saturating_sub(thread.began) as f64;
+        let ready = ((thread.running + thread.runnable) as f64).min(life);
+        let sums = &mut exact[pools.pool(at)];
+        sums.0 += ready;
+        sums.1 += life - ready;
+    }
+    let factors: Vec<(f64, f64)> = exact
         .iter()
         .zip(&seen)
-        .map(|(thread, (ready, waiting))| {
-            let life = thread.ended.saturating_sub(thread.began) as f64;
-            let exact = ((thread.running + thread.runnable) as f64).min(life);
-            (factor(exact, *ready), factor(life - exact, *waiting))
-        })
+        .map(|(exact, seen)| (factor(exact.0, seen.0), factor(exact.1, seen.1)))
         .collect();
     let of_state = |state: u32| {
         let state = &recording.states[state as usize];
-        let (ready, waiting) = factors[state.thread as usize];
+        let (ready, waiting) = factors[pools.pool(state.thread as usize)];
         if state.wait.is_some() { waiting } else { ready }
     };
-    let mut out = recording.clone();
     for (index, state) in (0u32..).zip(&mut out.states) {
         state.ns *= of_state(index);
     }

@@ -11,6 +11,7 @@
 //! or waits for the world outside: that is where the wall time of this snapshot went. Waiting and
 //! running are on one scale, as blocked samples (BCOZ, OSDI 2024) are.
 
+mod alike_threads;
 mod causes;
 mod critical_path;
 mod grouped_waits;
@@ -39,6 +40,7 @@ pub use crate::off_cpu::off_cpu;
 
 use crate::object_names::ObjectNames;
 use crate::stacks::Stacks;
+use crate::thread_times::ListedThreads;
 use crate::view::View;
 
 /// The document of a recording. `stacks` is the file that was recorded with it.
@@ -66,13 +68,20 @@ pub fn waits(recording: &WaitRecording, stacks: &Recording) -> Result<Waits, Rea
 
 fn of_view(view: &View<'_>) -> Waits {
     let recording = view.recording;
-    let (threads, more_threads) = thread_times::thread_times(view);
+    let ListedThreads {
+        threads,
+        more_threads,
+        all_threads,
+    } = thread_times::thread_times(view);
     let chained = view.chained();
     let share = match chained > 0.0 {
         true => critical_path::on_cpu(view) / chained,
         false => (view.runnable_threads()).min(1.0),
     };
     let mut sources = vec!["times: /proc/TID/schedstat".to_owned()];
+    if recording.wake_ups_recorded {
+        sources.push("wake-ups: tracepoint sched:sched_wakeup".to_owned());
+    }
     if recording.calls_readable {
         sources.push("waits: /proc/TID/syscall in snapshots at random times".to_owned());
     }
@@ -94,6 +103,7 @@ fn of_view(view: &View<'_>) -> Waits {
         sources,
         threads,
         more_threads: more_threads + recording.unwatched_threads,
+        all_threads,
         waits: grouped_waits::grouped_waits(view),
         critical_path: critical_path::critical_path(view),
         findings: causes::findings(view),

@@ -1,8 +1,9 @@
 //! The wall time of every thread.
 
-use genba_model::{ThreadSpan, ThreadTime, WaitReason};
+use genba_model::{ThreadSpan, ThreadTime, ThreadTotals, WaitReason};
 use genba_profile::wait_sampler::WatchedThread;
 
+use crate::alike_threads::Pools;
 use crate::view::View;
 
 /// Most threads that are listed.
@@ -10,64 +11,89 @@ const MAX_LISTED: usize = 200;
 /// Most pieces of all timelines together.
 const MAX_SPANS: usize = 40_000;
 
-/// The threads with most wall time, and how many others there are.
-pub fn thread_times(view: &View<'_>) -> (Vec<ThreadTime>, u64) {
+/// What is told of threads.
+pub struct ListedThreads {
+    /// Those with most wall time.
+    pub threads: Vec<ThreadTime>,
+    /// How many others there are.
+    pub more_threads: u64,
+    /// The time of all of them.
+    pub all_threads: ThreadTotals,
+}
+
+/// The threads with most wall time, and the time of all.
+pub fn thread_times(view: &View<'_>) -> ListedThreads {
     let recording = view.recording;
-    let mut unknown = vec![0.0; recording.threads.len()];
-    let mut seen = vec![0.0; recording.threads.len()];
-    for (state, seen_state) in view.states.iter().zip(&recording.states) {
-        let thread = seen_state.thread as usize;
-        if state.reason != WaitReason::Running {
-            seen[thread] += seen_state.ns;
-        }
-        if state.reason == WaitReason::Unknown {
-            unknown[thread] += seen_state.ns;
-        }
+    let unknown = unknown_shares(view);
+    let mut all_threads = ThreadTotals::default();
+    let mut divided: Vec<(Division, f64)> = Vec::with_capacity(recording.threads.len());
+    for (thread, unknown) in recording.threads.iter().zip(unknown) {
+        let time = division(thread);
+        all_threads.threads += 1;
+        all_threads.wall += time.wall / 1e9;
+        all_threads.running += time.running / 1e9;
+        all_threads.runnable += time.runnable / 1e9;
+        all_threads.blocked += time.rest * (1.0 - unknown) / 1e9;
+        all_threads.unknown += time.rest * unknown / 1e9;
+        divided.push((time, unknown));
     }
     let mut order: Vec<usize> = (0..recording.threads.len()).collect();
-    let wall = |at: usize| {
-        let thread = &recording.threads[at];
-        thread.ended.saturating_sub(thread.began)
-    };
-    order.sort_by_key(|at| std::cmp::Reverse(wall(*at)));
-    let more = order.len().saturating_sub(MAX_LISTED) as u64;
+    order.sort_by(|a, b| divided[*b].0.wall.total_cmp(&divided[*a].0.wall));
+    let more_threads = order.len().saturating_sub(MAX_LISTED) as u64;
     order.truncate(MAX_LISTED);
     let room = MAX_SPANS / order.len().max(1);
     let threads = order
         .into_iter()
         .map(|at| {
             let thread = &recording.threads[at];
-            let Division {
-                wall,
-                running,
-                runnable,
-                rest,
-            } = division(thread);
-            // What is left was blocked; known as far as snapshots saw it and could say for what.
-            let known = match seen[at] > 0.0 {
-                true => rest * (1.0 - unknown[at] / seen[at]),
-                // A thread that was never seen blocked and has hardly any time left.
-                false => 0.0,
-            };
+            let (time, unknown) = &divided[at];
             ThreadTime {
                 pid: thread.pid,
                 tid: thread.tid,
                 name: thread.name.clone(),
                 began: seconds(thread.began.saturating_sub(recording.began)),
-                wall: wall / 1e9,
-                running: running / 1e9,
-                runnable: runnable / 1e9,
-                blocked: known / 1e9,
-                unknown: (rest - known) / 1e9,
+                wall: time.wall / 1e9,
+                running: time.running / 1e9,
+                runnable: time.runnable / 1e9,
+                blocked: time.rest * (1.0 - unknown) / 1e9,
+                unknown: time.rest * unknown / 1e9,
                 switches: thread.slices,
                 timeline: timeline(view, at, room),
             }
         })
         .collect();
-    (threads, more)
+    ListedThreads {
+        threads,
+        more_threads,
+        all_threads,
+    }
 }
 
-/// The wall time of a thread by the kernel's account, ns.
+/// By thread: the share of the time blocked of which snapshots could not say for what. Of a thread that was seen
+/// blocked seldom it is that of all which are alike; of those that never were, all of it.
+fn unknown_shares(view: &View<'_>) -> Vec<f64> {
+    let recording = view.recording;
+    let pools = Pools::of(recording);
+    let mut seen: Vec<(f64, f64)> = pools.each();
+    for (state, seen_state) in view.states.iter().zip(&recording.states) {
+        if state.reason == WaitReason::Running {
+            continue;
+        }
+        let sums = &mut seen[pools.pool(seen_state.thread as usize)];
+        sums.0 += seen_state.ns;
+        if state.reason == WaitReason::Unknown {
+            sums.1 += seen_state.ns;
+        }
+    }
+    let share = |at: usize| match seen[pools.pool(at)] {
+        (all, unknown) if all > 0.0 => unknown / all,
+        _ => 1.0,
+    };
+    (0..recording.threads.len()).map(share).collect()
+}
+
+/// The wall time of a thread, or of several, by the kernel's account, ns.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Division {
     /// From its start to its end.
     pub wall: f64,
@@ -77,6 +103,16 @@ pub struct Division {
     pub runnable: f64,
     /// What is left: blocked.
     pub rest: f64,
+}
+
+impl Division {
+    /// Adds another thread's.
+    pub fn add(&mut self, other: &Self) {
+        self.wall += other.wall;
+        self.running += other.running;
+        self.runnable += other.runnable;
+        self.rest += other.rest;
+    }
 }
 
 /// How the wall time of a thread divides.

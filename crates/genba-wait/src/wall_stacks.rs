@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use genba_model::{WaitReason, WallStack};
 
+use crate::alike_threads::Pools;
 use crate::stacks::{NamedFrame, own_frame};
 use crate::thread_times::{Division, division};
 use crate::view::View;
@@ -18,12 +19,13 @@ type Names<'a> = (&'a str, WaitReason, Option<&'a str>, Vec<&'a str>);
 /// Time, ns, and the snapshots behind it.
 type Sum = (f64, u64);
 
-/// All stacks, longest first. The time of each thread is that of the kernel's account: on a CPU it
+/// All stacks, longest first. The time of threads is that of the kernel's account: on a CPU it
 /// divides by samples, blocked by the times of the states that snapshots saw. Where a thread waited
 /// for a CPU is not known.
 pub fn wall_stacks(view: &View<'_>) -> Vec<WallStack> {
     let recording = view.recording;
-    let mut of_threads: Vec<HashMap<Key<'_>, Sum>> = vec![HashMap::new(); recording.threads.len()];
+    let pools = Pools::of(recording);
+    let mut of_pools: Vec<HashMap<Key<'_>, Sum>> = pools.each();
     for (state, seen) in view.states.iter().zip(&recording.states) {
         let Some(wait) = seen.wait.as_ref().filter(|_| seen.ns > 0.0) else {
             continue;
@@ -33,16 +35,24 @@ pub fn wall_stacks(view: &View<'_>) -> Vec<WallStack> {
             state.object.as_deref(),
             view.stacks.number(wait.stack),
         );
-        let sum = of_threads[seen.thread as usize].entry(key).or_default();
+        let sum = of_pools[pools.pool(seen.thread as usize)]
+            .entry(key)
+            .or_default();
         sum.0 += seen.ns;
         sum.1 += seen.snapshots;
     }
-    let mut samples = samples_of_threads(view);
+    // Threads of a pool have one name.
+    let mut times: Vec<(&str, Division)> = pools.each();
+    for (at, thread) in recording.threads.iter().enumerate() {
+        let (name, sum) = &mut times[pools.pool(at)];
+        *name = &thread.name;
+        sum.add(&division(thread));
+    }
+    let mut samples = samples_of_pools(view, &pools);
     let mut named: HashMap<(&str, Key<'_>), Sum> = HashMap::new();
-    for (at, (thread, states)) in recording.threads.iter().zip(of_threads).enumerate() {
-        let times = division(thread);
-        for (key, sum) in of_thread(&times, states, samples.remove(&at).unwrap_or_default()) {
-            let all = named.entry((&thread.name, key)).or_default();
+    for (at, ((name, times), states)) in times.iter().zip(of_pools).enumerate() {
+        for (key, sum) in divided(times, states, samples.remove(&at).unwrap_or_default()) {
+            let all = named.entry((name, key)).or_default();
             all.0 += sum.0;
             all.1 += sum.1;
         }
@@ -50,22 +60,26 @@ pub fn wall_stacks(view: &View<'_>) -> Vec<WallStack> {
     bounded(merged(view, named))
 }
 
-/// Samples on a CPU by thread and stack.
-fn samples_of_threads(view: &View<'_>) -> HashMap<usize, HashMap<Option<u32>, u64>> {
+/// Samples on a CPU by pool and stack.
+fn samples_of_pools(view: &View<'_>, pools: &Pools) -> HashMap<usize, HashMap<Option<u32>, u64>> {
     let threads = view.recording.threads.iter().enumerate();
     let of_tid: HashMap<i32, usize> = threads.map(|(at, thread)| (thread.tid, at)).collect();
     let mut samples: HashMap<usize, HashMap<Option<u32>, u64>> = HashMap::new();
     for snapshot in &view.recording.cpu_snapshots {
         if let Some(at) = of_tid.get(&snapshot.tid) {
             let stack = view.stacks.number((snapshot.tid, snapshot.time));
-            *samples.entry(*at).or_default().entry(stack).or_default() += snapshot.weight;
+            *samples
+                .entry(pools.pool(*at))
+                .or_default()
+                .entry(stack)
+                .or_default() += snapshot.weight;
         }
     }
     samples
 }
 
-/// Divides the time of one thread.
-fn of_thread<'a>(
+/// Divides the time of threads that are judged together.
+fn divided<'a>(
     times: &Division,
     states: HashMap<Key<'a>, Sum>,
     samples: HashMap<Option<u32>, u64>,

@@ -7,7 +7,7 @@
 mod cycles_probe;
 pub(crate) mod event_attr;
 mod event_choice;
-mod host_description;
+pub(crate) mod host_description;
 pub(crate) mod initial_records;
 pub(crate) mod opened_events;
 mod record_options;

@@ -206,7 +206,7 @@ pub(crate) fn open_events(
 }
 
 /// Opens one event per CPU for all that runs there.
-fn open_cpus(
+pub(crate) fn open_cpus(
     cpus: &[i32],
     attr: &mut perf_event_attr,
     pages: usize,

@@ -17,8 +17,8 @@ use crate::sampler::{CallGraph, Rate, Target, syscalls};
 const CPU_HZ: u64 = 499;
 /// Bytes of stack with a sample on a CPU.
 const CPU_STACK_BYTES: u32 = 8 << 10;
-/// Pages of a ring buffer.
-const RING_PAGES: usize = 256;
+/// Pages of a ring buffer: 4 MiB. On a machine with many runnable threads genba is late to read them.
+const RING_PAGES: usize = 1024;
 
 /// The attribute that was refused, and why.
 pub type Refused = Box<(perf_event_attr, io::Error)>;
@@ -32,6 +32,7 @@ pub struct CpuClock {
     opened: OpenedEvents,
     /// Records of switches, into the same ring buffers; closed when they become many.
     switches: Vec<OwnedFd>,
+    counts: SampleCounts,
     /// What is sampled: cpu-clock, or only user code.
     pub name: &'static str,
 }
@@ -112,6 +113,7 @@ impl CpuClock {
         Ok(Self {
             opened,
             switches,
+            counts: SampleCounts::default(),
             name,
         })
     }
@@ -129,14 +131,18 @@ impl CpuClock {
 
     /// The ring buffers, for the records of what was sampled and of threads.
     pub fn drain(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        let mut counts = SampleCounts::default();
         for ring in &mut self.opened.rings {
-            ring.drain(&mut counts, &mut |part| {
+            ring.drain(&mut self.counts, &mut |part| {
                 out.extend_from_slice(part);
                 Ok(())
             })?;
         }
         Ok(())
+    }
+
+    /// Records that the kernel had no room for.
+    pub fn lost(&self) -> u64 {
+        self.counts.lost
     }
 
     /// Starts samples and records of a running target.

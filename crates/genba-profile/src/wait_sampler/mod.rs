@@ -30,6 +30,7 @@ mod thread_load;
 mod variable_place;
 mod wait_recording;
 mod waited_for;
+mod wake_trace;
 mod wake_up_log;
 mod wakers;
 mod watch;

@@ -31,6 +31,7 @@ use super::wait_recording::{
     SeenWait, StateIndex, ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
 };
 use super::waited_for::{Named, WaitedFor, waited_for};
+use super::wake_trace::WakeTrace;
 use super::wake_up_log::WakeUpLog;
 use super::wakers::{self, Candidate};
 use crate::error::ProfileError;
@@ -42,6 +43,10 @@ use crate::sampler::{Target, describe, initial_records, monotonic_ns, syscalls, 
 const INTERVAL: Duration = Duration::from_millis(2);
 /// Largest share of a CPU that snapshots at random times may take.
 const MAX_COST: f64 = 0.02;
+/// CPU time that snapshots may take beyond that, so that a short program of many threads is seen as well.
+const EARLY_COST: Duration = Duration::from_millis(40);
+/// While they do: the time between snapshots in times of the last one's CPU time.
+const EARLY_SPACING: u32 = 4;
 /// The same for looking at them when one was sampled on a CPU.
 const MAX_SAMPLED_COST: f64 = 0.02;
 /// Longest average time between snapshots, however many threads there are.
@@ -92,6 +97,8 @@ pub struct WaitSampler<'s> {
     command: Vec<String>,
     snapshots: Snapshots,
     switches: SwitchLog,
+    /// The scheduler's wake-ups; `None` where they are refused, or switches are too many.
+    wakes: Option<WakeTrace>,
     wake_ups: WakeUpLog,
     /// System calls with the requests that they make up; `None` where these are not wanted, or refused.
     requests: Option<(CallTrace, RequestLog)>,
@@ -180,6 +187,7 @@ impl<'s> WaitSampler<'s> {
             }
             None => None,
         };
+        let wakes = WakeTrace::open();
         let event = WrittenEvent {
             attr: syscalls::attr_bytes(&attr),
             name: name.to_owned(),
@@ -197,6 +205,7 @@ impl<'s> WaitSampler<'s> {
             command: command.to_vec(),
             snapshots: Snapshots::default(),
             switches: SwitchLog::default(),
+            wakes,
             wake_ups: WakeUpLog::default(),
             requests,
             accepted: AcceptedSockets::default(),
@@ -301,6 +310,7 @@ impl<'s> WaitSampler<'s> {
         self.began = last;
         let mut due = Instant::now() + INTERVAL;
         let mut sampled_due = Instant::now();
+        let mut early_cost = EARLY_COST;
         loop {
             let left = due.saturating_duration_since(Instant::now());
             if self.wait(stop, left)? {
@@ -329,7 +339,14 @@ impl<'s> WaitSampler<'s> {
                     .add(&snapshot, leader, (now - last, self.cpus), random);
                 last = now;
                 let cost = thread_cpu_time().saturating_sub(cpu_before);
-                let interval = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
+                let affordable = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
+                let interval = match early_cost.checked_sub(cost) {
+                    Some(left) if affordable > INTERVAL => {
+                        early_cost = left;
+                        affordable.min(INTERVAL.max(cost * EARLY_SPACING))
+                    }
+                    _ => affordable,
+                };
                 // A random time: what repeats in the program must not beat with it.
                 let share = 0.5 + (self.random.next() % 1000) as f64 / 1000.0;
                 due = Instant::now() + interval.mul_f64(share);
@@ -355,6 +372,9 @@ impl<'s> WaitSampler<'s> {
         if let Some(opened) = &self.cpu_clock {
             opened.disable()?;
         }
+        if let Some(wakes) = &self.wakes {
+            wakes.disable()?;
+        }
         if let Some((calls, _)) = &self.requests {
             calls.disable()?;
         }
@@ -379,6 +399,12 @@ impl<'s> WaitSampler<'s> {
                  to allow it: run genba as its owner with kernel.yama.ptrace_scope=0, or as root"
                     .to_owned(),
             );
+        }
+        let lost = self.cpu_clock.as_ref().map_or(0, CpuClock::lost);
+        if lost > 0 {
+            self.notes.push(format!(
+                "{lost} records of threads and switches were lost: short-lived threads may be missing"
+            ));
         }
         self.notes.extend(self.scripts.notes());
         let (count, runnable_ns) = (self.snapshots.count, self.snapshots.runnable_ns);
@@ -412,6 +438,7 @@ impl<'s> WaitSampler<'s> {
             cpus: self.cpus,
             throttled: self.quota.throttled(),
             cpu_sampled: self.cpu_clock.is_some(),
+            wake_ups_recorded: self.wakes.as_ref().is_some_and(WakeTrace::is_complete),
             calls_readable: self.readable,
             notes: self.notes,
         }
@@ -462,6 +489,7 @@ impl<'s> WaitSampler<'s> {
             && opened.limit_switches(rates.sum())
         {
             self.switches.end();
+            self.wakes = None;
         }
     }
 

@@ -20,6 +20,10 @@ pub enum Event {
     Preempted,
     /// It gives up its CPU.
     Blocks,
+    /// It could go on again; recorded only with the scheduler's tracepoints.
+    Wakes,
+    /// Its account was read; no change of its state.
+    Looked,
     /// It ends.
     Ends,
 }
@@ -29,8 +33,13 @@ pub enum Event {
 pub struct WholeLife {
     /// On a CPU, ns.
     pub running: u64,
-    /// Without one though it could have gone on, ns; from a wake-up to the CPU is not in it.
+    /// Without one though it could have gone on, ns; from a wake-up to the CPU is in it only where wake-ups are
+    /// recorded.
     pub runnable: u64,
+    /// The part of `runnable` since its account was last read, ns.
+    pub late_runnable: u64,
+    /// Since then: from giving up its CPU to the next, ns. Where wake-ups are not recorded it was runnable for a part of it.
+    pub late_blocked: u64,
     /// How often it got a CPU.
     pub slices: u64,
 }
@@ -39,6 +48,8 @@ pub struct WholeLife {
 struct Followed {
     last: Event,
     since: u64,
+    /// When its account was last read.
+    looked: u64,
     life: WholeLife,
 }
 
@@ -96,6 +107,7 @@ impl SwitchLog {
                     let new = Followed {
                         last: event,
                         since: time,
+                        looked: time,
                         life,
                     };
                     self.followed.insert(tid, new);
@@ -105,11 +117,28 @@ impl SwitchLog {
             let Some(thread) = self.followed.get_mut(&tid) else {
                 continue;
             };
+            if event == Event::Looked {
+                thread.looked = time;
+                (thread.life.late_runnable, thread.life.late_blocked) = (0, 0);
+                continue;
+            }
+            // Two records of one wake-up, or one of a thread that has not given up its CPU.
+            if event == Event::Wakes && thread.last != Event::Blocks {
+                continue;
+            }
             let passed = time.saturating_sub(thread.since);
             match thread.last {
-                Event::Begins | Event::Preempted => thread.life.runnable += passed,
+                // The kernel accounts for it when it ends: all of it is later than the last account.
+                Event::Begins | Event::Preempted | Event::Wakes => {
+                    thread.life.runnable += passed;
+                    thread.life.late_runnable += passed;
+                }
                 Event::In => thread.life.running += passed,
-                Event::Blocks | Event::Ends => {}
+                Event::Blocks => {
+                    thread.life.late_blocked +=
+                        time.saturating_sub(thread.since.max(thread.looked));
+                }
+                Event::Looked | Event::Ends => {}
             }
             thread.life.slices += u64::from(event == Event::In);
             (thread.last, thread.since) = (event, time);
@@ -144,6 +173,7 @@ mod tests {
             (10, 7, Event::Begins),
             (14, 7, Event::In),
             (20, 7, Event::Blocks),
+            (30, 7, Event::Looked),
             (50, 7, Event::In),
             (57, 7, Event::Preempted),
             (60, 7, Event::In),
@@ -155,7 +185,32 @@ mod tests {
         let life = WholeLife {
             running: 14,
             runnable: 7,
+            late_runnable: 3,
+            late_blocked: 20,
             slices: 3,
+        };
+        assert_eq!(whole_life(&records, &[]), [(7, 61, life)]);
+    }
+
+    #[test]
+    fn time_from_a_wake_up_to_the_cpu_is_runnable() {
+        let records = [
+            (10, 7, Event::Begins),
+            (10, 7, Event::In),
+            (20, 7, Event::Blocks),
+            (50, 7, Event::Wakes),
+            (55, 7, Event::Wakes),
+            (57, 7, Event::In),
+            // It is woken before it has given up its CPU.
+            (60, 7, Event::Wakes),
+            (61, 7, Event::Ends),
+        ];
+        let life = WholeLife {
+            running: 14,
+            runnable: 7,
+            late_runnable: 7,
+            late_blocked: 30,
+            slices: 2,
         };
         assert_eq!(whole_life(&records, &[]), [(7, 61, life)]);
     }

@@ -56,6 +56,12 @@ impl BlockedCall {
         })
     }
 
+    /// Whether the thread has ended and is not reaped yet: there is neither a call nor a stack.
+    #[must_use]
+    pub fn is_of_ended_thread(&self) -> bool {
+        self.number < 0 && self.stack_pointer == 0 && self.instruction == 0
+    }
+
     /// What it waits for and on; descriptors say more once they are looked up.
     #[must_use]
     pub fn waits(&self) -> (WaitReason, WaitedOn) {
@@ -187,6 +193,15 @@ mod tests {
             instruction: 0,
         }
         .waits()
+    }
+
+    #[test]
+    fn ended_thread_that_is_not_reaped_has_no_stack() {
+        let ended = |text| BlockedCall::parse(text).map(|call| call.is_of_ended_thread());
+        assert_eq!(ended("-1 0x0 0x0\n"), Some(true));
+        // In a page fault.
+        assert_eq!(ended("-1 0x7ffc00001000 0x401136\n"), Some(false));
+        assert_eq!(ended("running\n"), None);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct WaitRecording {
     pub throttled: u64,
     /// Whether threads on a CPU were sampled.
     pub cpu_sampled: bool,
+    /// Whether wake-ups were recorded, so that the runnable time of threads that lived shortly is exact.
+    pub wake_ups_recorded: bool,
     /// Whether blocked system calls could be read at all.
     pub calls_readable: bool,
     /// What was requested and could not be had, a sentence each.
@@ -74,6 +76,8 @@ pub struct WatchedThread {
     pub running: u64,
     /// Ready without a CPU, ns.
     pub runnable: u64,
+    /// Off a CPU after it gave that up, later than its last account, ns: how long it was runnable of this is not known.
+    pub undivided: u64,
     /// How often it got a CPU.
     pub slices: u64,
     /// Its states over time: start, end, state; pieces are merged as they become many.

@@ -302,6 +302,9 @@ fn threads(out: &mut String, all: &Waits) {
             format::count(one.switches as f64),
         );
     });
+    if let Some(totals) = wording::thread_totals(&all.all_threads) {
+        let _ = writeln!(out, "<p class=\"small dim\">{}</p>", escape_lt(&totals));
+    }
     if all.more_threads > 0 {
         let _ = writeln!(
             out,

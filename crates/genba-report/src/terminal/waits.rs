@@ -41,6 +41,11 @@ pub fn waits(all: &Waits, screen: Screen) -> String {
     critical_path(&mut out, all, screen);
     wait_table(&mut out, all, screen);
     threads(&mut out, &all.threads, all.more_threads, MAX_ROWS, screen);
+    if let Some(totals) = wording::thread_totals(&all.all_threads) {
+        for line in wrap(&totals, width.saturating_sub(2)) {
+            out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+        }
+    }
     if !all.sources.is_empty() {
         head(&mut out, "SOURCES", "", screen);
         for source in all.sources.iter().take(MAX_NOTES) {

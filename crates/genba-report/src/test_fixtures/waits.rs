@@ -1,7 +1,7 @@
 use genba_model::{
     Estimate, OffCpu, OffCpuFunction, OffCpuReason, PathStep, RequestPart, Requests, SlowRequest,
-    ThreadSpan, ThreadTime, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace, WaitReason,
-    Waits, WakeUp, WallStack,
+    ThreadSpan, ThreadTime, ThreadTotals, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace,
+    WaitReason, Waits, WakeUp, WallStack,
 };
 
 fn around(value: f64, half: f64) -> Estimate {
@@ -149,6 +149,14 @@ pub fn waits() -> Waits {
         ],
         threads: std::iter::once(main).chain((1..5).map(worker)).collect(),
         more_threads: 2,
+        all_threads: ThreadTotals {
+            threads: 7,
+            wall: 16.1,
+            running: 0.93,
+            runnable: 0.41,
+            blocked: 14.6,
+            unknown: 0.16,
+        },
         waits: vec![lock, join],
         critical_path: vec![
             step(

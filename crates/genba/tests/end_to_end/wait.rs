@@ -406,3 +406,29 @@ fn slow_requests_of_a_server_have_what_they_waited_for() {
         (&3.into(), &0.0.into())
     );
 }
+
+#[test]
+fn time_of_hundreds_of_short_threads_is_classified() {
+    let test = "time_of_hundreds_of_short_threads_is_classified";
+    let directory = scratch();
+    let source = "import threading, time\n\
+                  threads = [threading.Thread(target=time.sleep, args=(0.4,)) for _ in range(300)]\n\
+                  [thread.start() for thread in threads]\n\
+                  [thread.join() for thread in threads]\n";
+    let script = directory.path().join("sleepers.py");
+    fs::write(&script, source).expect("it can be written");
+    let command = ["python3", script.to_str().expect("UTF-8")];
+    let Some((all, _)) = waits(test, directory.path(), &[], &command) else {
+        return;
+    };
+    let totals = &all["all_threads"];
+    assert!(number(&totals["threads"]) >= 301.0, "{totals}");
+    let wall = number(&totals["wall"]);
+    let parts = ["running", "runnable", "blocked", "unknown"].map(|part| number(&totals[part]));
+    assert!(
+        (parts.iter().sum::<f64>() - wall).abs() < 1e-6 * wall,
+        "{totals}"
+    );
+    // All but the first sleep for most of their lives: seen once, that is known of all of them.
+    assert!(number(&totals["unknown"]) < 0.05 * wall, "{totals}");
+}

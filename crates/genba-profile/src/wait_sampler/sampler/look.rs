@@ -3,6 +3,7 @@
 use super::*;
 use crate::wait_sampler::requests::{CallEvent, CallRecord};
 use crate::wait_sampler::scripts::ScriptWait;
+use crate::wait_sampler::switch_log::Event;
 use crate::wait_sampler::system_call::BlockedCall;
 use crate::wait_sampler::wait_recording::SeenWakeUp;
 use crate::wait_sampler::waited_for::Enders;
@@ -24,6 +25,10 @@ impl WaitSampler<'_> {
             };
             let same = live.waits.is_some() && account == live.account;
             let blocked = live.files.blocked();
+            if blocked.is_some_and(|call| call.is_of_ended_thread()) {
+                ended.push(live.tid);
+                continue;
+            }
             let new = !(same && blocked.is_some());
             // Of a thread that has only just been created its interpreter says nothing yet.
             let again = !new && (1..MAX_UNSETTLED).contains(&live.unsettled);
@@ -57,6 +62,7 @@ impl WaitSampler<'_> {
                 thread.runnable += account.runnable.saturating_sub(before.runnable);
                 thread.slices += account.slices.saturating_sub(before.slices);
                 thread.ended = now;
+                self.switches.add(now, live.tid, Event::Looked);
                 extend_timeline(thread, last.max(thread.began).min(now), now, live.state);
                 live.activity.add(
                     account.running.saturating_sub(before.running),

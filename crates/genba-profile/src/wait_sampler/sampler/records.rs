@@ -42,7 +42,8 @@ impl WaitSampler<'_> {
                         let parent = if new.pid == new.ppid { 0 } else { new.ppid };
                         let began = record_time(&raw);
                         self.switches.add(began, new.tid, Event::Begins);
-                        self.add_thread(new.pid, new.tid, parent, Some(began));
+                        let started = Some((began, new.ptid));
+                        self.add_thread(new.pid, new.tid, parent, started);
                     }
                 }
                 kind::EXIT => {
@@ -75,6 +76,9 @@ impl WaitSampler<'_> {
                         if exec && pid == self.leader {
                             self.starter = None;
                             self.began = record_time(&raw);
+                            // It is on a CPU; its start was not recorded.
+                            self.switches.add(self.began, pid, Event::Begins);
+                            self.switches.add(self.began, pid, Event::In);
                             self.add_thread(pid, pid, 0, None);
                             if let Some(index) = self.indices.get(&pid) {
                                 self.threads[*index as usize].began = self.began;
@@ -95,6 +99,10 @@ impl WaitSampler<'_> {
         }
         if !bytes.is_empty() {
             self.writer.finish_round()?;
+        }
+        if let Some(wakes) = &mut self.wakes {
+            let switches = &mut self.switches;
+            wakes.drain(&mut |time, tid| switches.add(time, tid, Event::Wakes))?;
         }
         self.switches.end_of_round(round);
         self.take_whole_lives();

@@ -3,8 +3,15 @@
 use super::*;
 
 impl WaitSampler<'_> {
-    /// Adds a thread: one whose start was reported, with its time, or one that exists already.
-    pub(super) fn add_thread(&mut self, pid: i32, tid: i32, parent: i32, started: Option<u64>) {
+    /// Adds a thread: one whose start was reported, with its time and the thread that created it, or one that exists
+    /// already.
+    pub(super) fn add_thread(
+        &mut self,
+        pid: i32,
+        tid: i32,
+        parent: i32,
+        started: Option<(u64, i32)>,
+    ) {
         let process = self.processes.entry(pid).or_insert_with(|| WatchedProcess {
             pid,
             parent,
@@ -20,19 +27,31 @@ impl WaitSampler<'_> {
             self.unwatched += 1;
             return;
         }
-        let began = started.unwrap_or_else(monotonic_ns);
+        let began = started.map_or_else(monotonic_ns, |(began, _)| began);
         let index = self.threads.len() as ThreadIndex;
         let ended = self.early_ends.remove(&tid).filter(|end| *end >= began);
-        let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"));
+        // A thread has its creator's name at first, and may be gone by now.
+        let creator = started.and_then(|(_, creator)| self.indices.get(&creator));
+        let name = match creator {
+            Some(creator) => self.threads[*creator as usize].name.clone(),
+            None => std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"))
+                .unwrap_or_default()
+                .trim_end()
+                .to_owned(),
+        };
         self.threads.push(WatchedThread {
             pid,
             tid,
-            name: name.unwrap_or_default().trim_end().to_owned(),
+            name,
             began,
             ended: ended.unwrap_or(began),
             ..WatchedThread::default()
         });
         self.indices.insert(tid, index);
+        if ended.is_some() {
+            // What is left of it in /proc is not looked at: its time is known.
+            return;
+        }
         let Some(files) = ThreadFiles::open(pid, tid) else {
             return;
         };
@@ -79,11 +98,13 @@ impl WaitSampler<'_> {
         }
     }
 
-    /// A thread ended that had gone before it could be looked at, or whose start another CPU's buffer still has.
+    /// A thread ended that had gone before it could be looked at, that a look has found gone before this record of
+    /// its end was read, or whose start another CPU's buffer still has.
     fn ended_unseen(&mut self, tid: i32, ended: u64) {
         let index = self.indices.get(&tid);
         match index.map(|index| &mut self.threads[*index as usize]) {
             Some(thread) if thread.ended == thread.began => thread.ended = ended.max(thread.began),
+            Some(thread) if (thread.began..=thread.ended).contains(&ended) => thread.ended = ended,
             _ => {
                 if self.early_ends.len() >= MAX_EARLY_ENDS {
                     self.early_ends.clear();
@@ -96,6 +117,7 @@ impl WaitSampler<'_> {
     /// The time of threads that have ended and whose switches were recorded all their life: the last account of
     /// each was read before its end.
     pub(super) fn take_whole_lives(&mut self) {
+        let wakes_recorded = self.wakes.as_ref().is_some_and(WakeTrace::is_complete);
         for (tid, ended, life) in self.switches.ended() {
             let thread = self
                 .indices
@@ -103,7 +125,12 @@ impl WaitSampler<'_> {
                 .map(|at| &mut self.threads[*at as usize]);
             if let Some(thread) = thread.filter(|thread| thread.ended == ended) {
                 thread.running = life.running;
-                thread.runnable = thread.runnable.max(life.runnable);
+                thread.runnable = match wakes_recorded {
+                    true => life.runnable,
+                    // The account has wake-ups as well, but ends with the last look.
+                    false => (thread.runnable + life.late_runnable).max(life.runnable),
+                };
+                thread.undivided = if wakes_recorded { 0 } else { life.late_blocked };
                 thread.slices = thread.slices.max(life.slices);
             }
         }
