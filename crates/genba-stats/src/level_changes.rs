@@ -22,7 +22,7 @@ pub const MIN_POINTS_OF_LEVEL: usize = 3;
 const WINDOWS: [usize; 10] = [3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 /// Threshold for points whose noise is independent (pairs with an anchor); `bench/bench-history` has
 /// the false alarms and the power that follow.
-const THRESHOLD: f64 = 4.2;
+const THRESHOLD: f64 = 4.1;
 /// Threshold for points that contain the drift of their host.
 const THRESHOLD_OF_DRIFTING: f64 = 6.0;
 /// Points that a series needs until its noise is known well: with fewer the threshold is higher in
@@ -32,6 +32,9 @@ const POINTS_OF_KNOWN_NOISE: f64 = 4.0;
 /// Steps between neighbours that must exceed a quantile for it to say something of the noise: fewer
 /// may be changes of level.
 const STEPS_ABOVE_QUANTILE: f64 = 4.0;
+/// Times the noise of the series up to which the error of a point says nothing: the scatter of some ten values is known
+/// to a fifth.
+const UNCERTAIN_ERROR: f64 = 1.3;
 /// Points farther than this from the running median are moved there, standard errors.
 const CLIP: f64 = 3.0;
 /// Points of the running median on either side.
@@ -45,6 +48,17 @@ const ALLAN_SLACK: f64 = 1.5;
 const PRIOR_CHANGES_PER_POINT: f64 = 1e-3;
 /// Probability that the range of a change covers.
 const RANGE_MASS: f64 = 0.95;
+
+/// Asymptotic standard error of a median of normal values, × √n ÷ σ: √(π/2).
+const MEDIAN_ERROR: f64 = 1.2533;
+/// The same of the Hodges-Lehmann estimate: √(π/3).
+const HODGES_LEHMANN_ERROR: f64 = 1.0233;
+/// Fewest steps between neighbours that are winsorised: among fewer a change of level weighs too much.
+const MIN_WINSORISED_STEPS: usize = 20;
+/// Standard deviations beyond which steps count as so many.
+const WINSORISED_AT: f64 = 2.0;
+/// E[min(Z², 4)] of a standard normal Z.
+const WINSORISED_VARIANCE: f64 = 0.9205;
 
 /// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,18 +114,18 @@ pub fn level_point(values: &[Option<f64>], anchor: Option<&[Option<f64>]>) -> Op
             .filter(|one| one.is_finite())
             .collect(),
     };
-    let centre = match anchor {
+    let (centre, inefficiency) = match anchor {
         Some(_) if logs.len() >= MIN_POINTS_OF_LEVEL => {
-            crate::hodges_lehmann(&logs, 0.95).ok()?.estimate.value
+            let centre = crate::hodges_lehmann(&logs, 0.95).ok()?.estimate.value;
+            (centre, HODGES_LEHMANN_ERROR)
         }
-        _ => median(&logs).ok()?,
+        _ => (median(&logs).ok()?, MEDIAN_ERROR),
     };
     let distances: Vec<f64> = logs.iter().map(|one| (one - centre).abs()).collect();
     let scatter = MAD_TO_SIGMA * median(&distances).ok()?;
-    // The asymptotic standard error of a median, 1.25 σ/√n.
     Some(LevelPoint {
         log_value: centre,
-        error: 1.2533 * scatter / (logs.len() as f64).sqrt(),
+        error: inefficiency * scatter / (logs.len() as f64).sqrt(),
     })
 }
 
@@ -175,7 +189,10 @@ impl Prepared {
         let mut weights = vec![0.0];
         let mut sums = vec![0.0];
         for (index, value) in values.iter().enumerate() {
-            let weight = (sigma / errors[index]).min(1.0).powi(2);
+            let weight = match errors[index] > UNCERTAIN_ERROR * sigma {
+                true => (sigma / errors[index]).powi(2),
+                false => 1.0,
+            };
             let near = &values
                 [index.saturating_sub(MEDIAN_REACH)..values.len().min(index + MEDIAN_REACH + 1)];
             let middle = median(near)?;
@@ -311,16 +328,33 @@ impl Prepared {
     }
 }
 
-/// Standard deviation of normal values by their absolute values: the largest of three robust
-/// estimates, so that noise with calm and busy stretches is not taken for calm. The upper quantiles
-/// of few values would be the changes of level that are looked for.
+/// Standard deviation of normal values by their absolute values, robust against some that are changes of level.
+///
+/// A winsorised variance (Huber, "Robust Statistics", 1981, 5.2) has half the error of the median. Upper quantiles
+/// count where they exceed it by more than their own error, so that noise with calm and busy stretches is not taken for
+/// calm: those of few values would be the changes of level that are looked for.
 fn spread(distances: &[f64]) -> Result<f64, StatsError> {
-    let mut largest: f64 = 0.0;
-    let shares = [0.5, 0.8, 0.9].into_iter();
-    let above = |share: &f64| (1.0 - share) * distances.len() as f64;
-    for share in shares.filter(|share| *share == 0.5 || above(share) >= STEPS_ABOVE_QUANTILE) {
+    let by_quantile = |share: f64| {
         let normal = normal_quantile((1.0 + share) / 2.0);
-        largest = largest.max(quantile(distances, share)? / normal);
+        Ok::<_, StatsError>((quantile(distances, share)? / normal, normal))
+    };
+    let count = distances.len() as f64;
+    let (middle, _) = by_quantile(0.5)?;
+    let mut largest = middle;
+    if distances.len() >= MIN_WINSORISED_STEPS {
+        let limit = WINSORISED_AT * middle;
+        let squares = distances.iter().map(|one| one.min(limit).powi(2));
+        largest = (squares.sum::<f64>() / count / WINSORISED_VARIANCE).sqrt();
+    }
+    for share in [0.8, 0.9] {
+        if (1.0 - share) * count < STEPS_ABOVE_QUANTILE {
+            continue;
+        }
+        let (sigma, normal) = by_quantile(share)?;
+        // Of the quantile of n absolute values of a normal one, relative to it.
+        let density = 2.0 * (-normal.powi(2) / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        let error = (share * (1.0 - share) / count).sqrt() / (density * normal);
+        largest = largest.max(sigma * (1.0 - error));
     }
     Ok(largest)
 }
