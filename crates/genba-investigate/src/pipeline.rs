@@ -130,6 +130,12 @@ pub(crate) fn check_machine(progress: &mut dyn Progress) -> (HostFingerprint, Ve
 /// Share of [`Options::limit`] after which the first run is ended: as much again is needed to sample it.
 const SHARE_OF_LIMIT_FOR_FIRST_RUN: f64 = 0.45;
 
+/// Share of [`Options::limit`] that repeated runs may take: sampling, counting and proofs follow.
+const SHARE_OF_LIMIT_FOR_REPEATED_RUNS: f64 = 0.3;
+
+/// Share of [`Options::limit`] that the shortest part of a run may take, where that is less than [`MIN_PART_OF_RUN`].
+const SHARE_OF_LIMIT_FOR_SHORTEST_PART: f64 = 0.3;
+
 /// Share of [`Options::limit`] from which a run is too long for counters and for watching waits.
 const MIN_SHARE_OF_LIMIT_OF_LONG_RUN: f64 = 0.15;
 
@@ -341,7 +347,7 @@ impl Pipeline<'_> {
                 .options
                 .budget
                 .min(limit.mul_f64(SHARE_OF_TIME_FOR_RUNS)),
-            None => self.options.budget,
+            None => self.budget(),
         };
         let repeat = Repeat {
             budget,
@@ -383,6 +389,11 @@ impl Pipeline<'_> {
         Ok(runs)
     }
 
+    /// The time for repeated runs: a part of [`Options::limit`] at most.
+    pub(crate) fn budget(&self) -> Duration {
+        budget_within(self.options.budget, self.options.limit)
+    }
+
     /// Returns whether there is time for a run of so many seconds.
     pub(crate) fn has_time_for(&self, seconds: f64) -> bool {
         self.time_left()
@@ -407,7 +418,8 @@ impl Pipeline<'_> {
     /// The command, ended so that this share of the time that is left is enough.
     pub(crate) fn spec_within(&self, share: f64) -> CommandSpec {
         let left = (self.options.limit).map(|limit| limit.saturating_sub(self.started.elapsed()));
-        let part = left.map(|left| left.mul_f64(share).max(MIN_PART_OF_RUN));
+        let least = shortest_part(self.options.limit);
+        let part = left.map(|left| left.mul_f64(share).max(least));
         repeat_runs::limited(self.spec, part)
     }
 
@@ -468,6 +480,18 @@ impl Pipeline<'_> {
     }
 }
 
+/// The time for repeated runs: the budget, but a part of the limit at most.
+fn budget_within(budget: Duration, limit: Option<Duration>) -> Duration {
+    let share = |limit: Duration| limit.mul_f64(SHARE_OF_LIMIT_FOR_REPEATED_RUNS);
+    limit.map_or(budget, |limit| budget.min(share(limit)))
+}
+
+/// The shortest part of a run that is sampled, within the limit.
+fn shortest_part(limit: Option<Duration>) -> Duration {
+    let share = |limit: Duration| limit.mul_f64(SHARE_OF_LIMIT_FOR_SHORTEST_PART);
+    limit.map_or(MIN_PART_OF_RUN, |limit| MIN_PART_OF_RUN.min(share(limit)))
+}
+
 /// Whether a command that takes so many seconds of wall and CPU time, and gives up its CPU so often,
 /// may lose wall time by waiting: one that is on one CPU all the time does not.
 fn is_worth_watching(wall: f64, cpu: f64, switches: f64) -> bool {
@@ -510,6 +534,22 @@ pub(crate) fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_limit_bounds_repeated_runs_and_the_part_that_is_sampled() {
+        let seconds = Duration::from_secs_f64;
+        assert_eq!(
+            budget_within(seconds(30.0), Some(seconds(5.0))),
+            seconds(1.5)
+        );
+        assert_eq!(shortest_part(Some(seconds(5.0))), seconds(1.5));
+        // The default limit changes neither.
+        assert_eq!(
+            budget_within(seconds(30.0), Some(seconds(150.0))),
+            seconds(30.0)
+        );
+        assert_eq!(shortest_part(None), MIN_PART_OF_RUN);
+    }
 
     #[test]
     fn what_is_on_one_cpu_all_the_time_is_not_watched() {

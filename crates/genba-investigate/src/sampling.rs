@@ -142,6 +142,11 @@ impl Pipeline<'_> {
         wall: f64,
         progress: &mut dyn Progress,
     ) -> Result<Option<Profile>, InvestigateError> {
+        if !self.has_time_for(0.0) {
+            self.notes
+                .push("stacks were not sampled: no time was left; give more (--limit)".to_owned());
+            return Ok(None);
+        }
         let mut record = self.options.record.clone();
         record.call_graph = CallGraph::Dwarf(CallGraph::DWARF_BYTES);
         record.rate = Rate::Frequency(stack_rate_for(wall));
@@ -176,7 +181,11 @@ impl Pipeline<'_> {
         wanted: u64,
         progress: &mut dyn Progress,
     ) -> Result<Option<RecordOutcome>, InvestigateError> {
-        let budget = self.options.budget.mul_f64(SHARE_OF_BUDGET_PER_RECORDING);
+        let left = self.time_left().unwrap_or(Duration::MAX);
+        let budget = self
+            .budget()
+            .mul_f64(SHARE_OF_BUDGET_PER_RECORDING)
+            .min(left / 2);
         let started = Instant::now();
         progress.update(stage, Some(budget));
         let mut enough = |finished: &Finished, seen: &SampleCounts| {

@@ -31,7 +31,7 @@ impl Pipeline<'_> {
             let mut modules = profile.modules.iter();
             modules.any(|one| script::may_be_interpreter(&one.module))
         });
-        if !self.options.script || !interpreter || record.force_timer {
+        if !self.options.script || !interpreter || record.force_timer || !self.has_time_for(0.0) {
             return Ok(None);
         }
         progress.update("sampling script functions", None);
