@@ -3,13 +3,13 @@
 #[path = "campaign/history.rs"]
 mod history;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_campaign::{
-    CampaignDirectory, CampaignObserver, CampaignProgress, CampaignRun, LocalScheduler, Matrix,
-    ResolvedPlan, Scheduler, SlurmScheduler, StoredCampaign,
+    CampaignDirectory, CampaignObserver, CampaignPlan, CampaignProgress, CampaignRun,
+    LocalScheduler, Matrix, ResolvedPlan, Scheduler, SlurmScheduler, StoredCampaign,
 };
 use genba_case::Store;
 use genba_experiment::HostRunner;
@@ -94,7 +94,7 @@ pub struct Args {
 
 /// Where blocks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Place {
+pub enum Place {
     /// On this machine, one after another.
     Local,
     /// On a cluster: job arrays by sbatch.
@@ -107,29 +107,56 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         return work(directory, plan, task);
     }
     let file = args.plan.clone().unwrap_or_default();
-    let resolved = genba_campaign::resolve(genba_campaign::load_plan(&file)?, &file)?;
+    run_plan(&args, genba_campaign::load_plan(&file)?, &file, output)
+}
+
+/// Measures a plan that another verb has made, on these nodes.
+pub fn run_made(
+    plan: CampaignPlan,
+    on: Place,
+    dry_run: bool,
+    json: JsonArgs,
+    output: &Output,
+) -> VerbResult {
+    let args = Args {
+        plan: None,
+        on,
+        dry_run,
+        trial: false,
+        retry_failed: false,
+        history: None,
+        json,
+        worker: None,
+        plan_key: None,
+        task: None,
+    };
+    run_plan(&args, plan, Path::new("."), output)
+}
+
+fn run_plan(args: &Args, plan: CampaignPlan, file: &Path, output: &Output) -> VerbResult {
+    let resolved = genba_campaign::resolve(plan, file)?;
     let matrix = resolved.matrix();
     genba_campaign::check(&resolved, &matrix)?;
     let store = Store::open_root();
     let place = store.root().join("campaigns").join(&resolved.plan.name);
     if args.dry_run && !place.exists() {
-        return dry_run(&args, &resolved, &matrix, None, output);
+        return dry_run(args, &resolved, &matrix, None, output);
     }
     store.make_root()?;
     let directory = CampaignDirectory::at(&place)?;
     if args.dry_run {
-        return dry_run(&args, &resolved, &matrix, Some(&directory), output);
+        return dry_run(args, &resolved, &matrix, Some(&directory), output);
     }
     let _lock = directory.lock()?;
     if args.retry_failed {
         genba_campaign::forget_failed(&directory, &matrix)?;
     }
-    let session = schedule(&args, &directory, &resolved, &matrix, output)?;
-    finish(&args, &directory, &resolved, &matrix, &session, output)
+    let session = schedule(args, &directory, &resolved, &matrix, output)?;
+    finish(args, &directory, &resolved, &matrix, &session, output)
 }
 
 /// What a worker does.
-fn work(directory: &std::path::Path, plan: &str, task: &str) -> VerbResult {
+fn work(directory: &Path, plan: &str, task: &str) -> VerbResult {
     let directory = CampaignDirectory::at(directory)?;
     let resolved = directory.plan(plan)?;
     let host = ThisHost::detect().fingerprint;

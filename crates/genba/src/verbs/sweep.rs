@@ -1,5 +1,8 @@
 //! `genba sweep`: measure a metric over one or two parameters.
 
+#[path = "sweep/campaign_of_sweep.rs"]
+mod campaign_of_sweep;
+
 use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
@@ -12,6 +15,7 @@ use genba_report::{page, terminal};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::session::{ExperimentArgs, Session, line_as_given};
+use crate::verbs::campaign;
 
 /// Arguments of `genba sweep`.
 #[derive(Debug, ClapArgs)]
@@ -20,6 +24,7 @@ use crate::session::{ExperimentArgs, Session, line_as_given};
   genba sweep --param LEVEL=1..9 --metric user -- gzip -{LEVEL} -k -c file
   genba sweep --param SIZE=4K..256M:log2 --metric ns --metric-regex 'ns=([0-9.]+) ns' -- ./chase {SIZE}
   genba sweep --param N=0..64:8 --param M=1,2,4 -- ./prog {N} {M}     two parameters: a table
+  genba sweep --param LEVEL=1..9 --on slurm -- gzip -{LEVEL} -c file   on the nodes of a cluster
 
 Measures a coarse grid first, every setting once per block in random order, then adds settings
 where the curve changes, until each change point (knee) is located as finely as the parameter
@@ -29,6 +34,11 @@ pub struct Args {
     /// 8), NAME=1..9 or NAME=a,b,c; twice for two parameters.
     #[arg(long = "param", value_name = "NAME=VALUES", required = true)]
     params: Vec<String>,
+
+    /// Measure the first grid in blocks on the nodes of a cluster (slurm), or here (local), as a
+    /// campaign: a verdict for each setting and kind of host; resumed by the same command.
+    #[arg(long, value_name = "WHERE", value_enum)]
+    on: Option<campaign::Place>,
 
     #[command(flatten)]
     experiment: ExperimentArgs,
@@ -47,6 +57,13 @@ const SECONDS_FOR_REFINING: f64 = 60.0;
 /// Runs `genba sweep`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let parameters = parameters(&args)?;
+    if let Some(on) = args.on {
+        let text = campaign_of_sweep::plan_text(&parameters, &args.command, &args.experiment)?;
+        let here = std::env::current_dir().map_err(Failure::usage)?;
+        let plan = genba_campaign::parse_plan(&text, "--on", "sweep", &here)?;
+        let (dry_run, json) = (args.experiment.dry_run, args.experiment.json.clone());
+        return campaign::run_made(plan, on, dry_run, json, output);
+    }
     let line = line_as_given(&args.command);
     let first: usize = parameters
         .iter()

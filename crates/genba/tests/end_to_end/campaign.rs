@@ -316,3 +316,56 @@ fn slurm_campaign_with_killed_jobs_has_every_block_once() {
     let left = cluster.slurm("squeue", &["--noheader", "--array"]);
     assert_eq!(left.trim(), "", "no job is left");
 }
+
+#[test]
+fn sweep_over_nodes_has_a_verdict_for_each_setting_and_is_resumed() {
+    let test = "sweep_over_nodes_has_a_verdict_for_each_setting_and_is_resumed";
+    let Some(cluster) = Cluster::start(test) else {
+        return;
+    };
+    let here = scratch();
+    let run = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_genba"))
+            .args(["sweep", "--param", "N=1,2,3", "--on", "slurm", "--json"])
+            .args(["--metric", "work", "--metric-regex", "work=([0-9]+)"])
+            .args(["--", "echo", "work={N}"])
+            .current_dir(here.path())
+            .env("SLURM_CONF", cluster.conf())
+            .env_remove("GENBA_HOME")
+            .output()
+            .expect("genba starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let all: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {said}"));
+        all
+    };
+    let all = run();
+    assert_eq!(all["blocks"]["measured"], 10);
+    // The nodes have different fingerprints: each has a result, if it had blocks.
+    let results = all["results"].as_array().expect("a list");
+    let comparisons = results
+        .iter()
+        .flat_map(|one| one["report"]["comparisons"].as_array().expect("a list"));
+    let of_work: Vec<_> = comparisons.filter(|one| one["metric"] == "work").collect();
+    assert!(
+        of_work.iter().all(|one| one["verdict"] == "slower"),
+        "{of_work:?}"
+    );
+    let pairs = |variant: &str| -> u64 {
+        let of_variant = of_work.iter().filter(|one| one["variant"] == variant);
+        of_variant.filter_map(|one| one["pairs"].as_u64()).sum()
+    };
+    assert_eq!((pairs("N=2"), pairs("N=3")), (20, 20), "{of_work:?}");
+    let directory = here.path().join(".genba/campaigns/sweep-N-echo/blocks");
+    let stored = || {
+        let entries = std::fs::read_dir(&directory).expect("blocks").flatten();
+        let modified =
+            |entry: std::fs::DirEntry| entry.metadata().and_then(|it| it.modified()).ok();
+        let mut times: Vec<_> = entries.map(modified).collect();
+        times.sort();
+        times
+    };
+    let before = stored();
+    run();
+    assert_eq!(stored(), before, "measured again");
+}
