@@ -32,6 +32,7 @@ pub mod repeat_runs;
 pub mod run_summary;
 mod sampling;
 mod script_sampling;
+mod time_limit;
 pub mod waits;
 pub mod workload_causes;
 

@@ -23,6 +23,9 @@ use crate::findings::explain_script;
 use crate::join_counts::ExecutionCountOptions;
 use crate::repeat_runs::{self, Repeat};
 use crate::sampling::BeforeSampling;
+use crate::time_limit::{
+    MIN_SHARE_OF_LIMIT_OF_LONG_RUN, SHARE_OF_LIMIT_FOR_FIRST_RUN, budget_within, shortest_part,
+};
 use crate::{InvestigateError, Progress, event_counters, noise_floors_of_runs, run_summary};
 
 /// Options of an investigation.
@@ -126,21 +129,6 @@ pub(crate) fn check_machine(progress: &mut dyn Progress) -> (HostFingerprint, Ve
     });
     (host, noisy.into_iter().collect())
 }
-
-/// Share of [`Options::limit`] after which the first run is ended: as much again is needed to sample it.
-const SHARE_OF_LIMIT_FOR_FIRST_RUN: f64 = 0.45;
-
-/// Share of [`Options::limit`] that repeated runs may take: sampling, counting and proofs follow.
-const SHARE_OF_LIMIT_FOR_REPEATED_RUNS: f64 = 0.3;
-
-/// Share of [`Options::limit`] that the shortest part of a run may take, where that is less than [`MIN_PART_OF_RUN`].
-const SHARE_OF_LIMIT_FOR_SHORTEST_PART: f64 = 0.3;
-
-/// Share of [`Options::limit`] from which a run is too long for counters and for watching waits.
-const MIN_SHARE_OF_LIMIT_OF_LONG_RUN: f64 = 0.15;
-
-/// Shortest part of a run that is worth sampling.
-const MIN_PART_OF_RUN: Duration = Duration::from_secs(3);
 
 /// Investigates a command. Measurements are stored in the case at once; a cancelled case retains
 /// them and is marked as interrupted.
@@ -480,18 +468,6 @@ impl Pipeline<'_> {
     }
 }
 
-/// The time for repeated runs: the budget, but a part of the limit at most.
-fn budget_within(budget: Duration, limit: Option<Duration>) -> Duration {
-    let share = |limit: Duration| limit.mul_f64(SHARE_OF_LIMIT_FOR_REPEATED_RUNS);
-    limit.map_or(budget, |limit| budget.min(share(limit)))
-}
-
-/// The shortest part of a run that is sampled, within the limit.
-fn shortest_part(limit: Option<Duration>) -> Duration {
-    let share = |limit: Duration| limit.mul_f64(SHARE_OF_LIMIT_FOR_SHORTEST_PART);
-    limit.map_or(MIN_PART_OF_RUN, |limit| MIN_PART_OF_RUN.min(share(limit)))
-}
-
 /// Whether a command that takes so many seconds of wall and CPU time, and gives up its CPU so often,
 /// may lose wall time by waiting: one that is on one CPU all the time does not.
 fn is_worth_watching(wall: f64, cpu: f64, switches: f64) -> bool {
@@ -534,22 +510,6 @@ pub(crate) fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_short_limit_bounds_repeated_runs_and_the_part_that_is_sampled() {
-        let seconds = Duration::from_secs_f64;
-        assert_eq!(
-            budget_within(seconds(30.0), Some(seconds(5.0))),
-            seconds(1.5)
-        );
-        assert_eq!(shortest_part(Some(seconds(5.0))), seconds(1.5));
-        // The default limit changes neither.
-        assert_eq!(
-            budget_within(seconds(30.0), Some(seconds(150.0))),
-            seconds(30.0)
-        );
-        assert_eq!(shortest_part(None), MIN_PART_OF_RUN);
-    }
 
     #[test]
     fn what_is_on_one_cpu_all_the_time_is_not_watched() {
