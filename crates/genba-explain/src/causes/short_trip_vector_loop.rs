@@ -15,7 +15,7 @@
 //! **Source.** zstd 812e8f2a16ff (copies of a few bytes); A. Bik, "The Software Vectorization
 //! Handbook", 2004, chapter 6 (trip counts for which vectors pay).
 
-use genba_code::MemoryAccess;
+use genba_code::{MemoryAccess, STACK_POINTER};
 use genba_model::{Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
@@ -70,10 +70,14 @@ struct Trips {
     plain: f64,
 }
 
-/// Whether an instruction moves a vector from or to memory outside of the stack's top.
+/// Whether an instruction moves a vector from or to memory: not to a place of the frame where it is kept across a
+/// call.
 fn vector_bytes(function: &FunctionInput, at: usize) -> Option<u16> {
     let data = &function.data[at];
-    let access = data.memory.iter().find(|access| !access.stack)?;
+    let is_kept = |access: &MemoryAccess| {
+        access.stack || access.base == Some(STACK_POINTER) && access.index.is_none()
+    };
+    let access = data.memory.iter().find(|access| !is_kept(access))?;
     (f64::from(access.bytes) >= VECTOR_BYTES).then_some(access.bytes)
 }
 
