@@ -1,6 +1,6 @@
 //! The work behind stores: calls whose results they keep, and instructions that only compute for them.
 
-use genba_code::Flow;
+use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 
 use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
@@ -35,11 +35,11 @@ fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<(usize,
     if matches!(code.flow, Flow::Call(_) | Flow::IndirectCall) {
         return Some((at, Some(value)));
     }
-    let of_frame = function.data[at]
-        .memory
-        .iter()
-        .any(|one| one.reads && one.base == Some(genba_code::STACK_POINTER));
-    if of_frame {
+    let mut memory = function.data[at].memory.iter();
+    if let Some(from) = memory.find(|one| one.reads && one.base == Some(STACK_POINTER)) {
+        if keeps_itself(function, from) {
+            return None;
+        }
         let block = function.flow.block_of(at)?;
         let call = (0..at).rev().find(|&before| {
             let call = matches!(
@@ -58,6 +58,17 @@ fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<(usize,
         .by_ref()
         .filter(|one| data.data_reads >> one.0 & 1 == 1)
         .find_map(|one| call_of(function, one.1, depth))
+}
+
+/// Whether a function writes a place of its frame itself: a local variable that it had no register for, not what a
+/// callee put there.
+fn keeps_itself(function: &FunctionInput, place: &MemoryAccess) -> bool {
+    let mut all = function.data.iter().flat_map(|data| &data.memory);
+    all.any(|one| {
+        one.writes
+            && (one.base, one.index, one.displacement)
+                == (place.base, place.index, place.displacement)
+    })
 }
 
 /// Instructions whose results only go into these stores, and the stores.

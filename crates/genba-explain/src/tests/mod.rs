@@ -6,6 +6,7 @@ mod calls;
 mod chain_searches;
 mod conversions;
 mod copied_bytes;
+mod discarded_results;
 mod inlined_copies;
 mod latency;
 mod latency_chains;

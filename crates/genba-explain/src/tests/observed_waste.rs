@@ -12,7 +12,12 @@ use crate::tests::observed_repetition::{CALLS, observations, point, seen, share_
 use crate::tests::synthetic::{call, function, has_fact, program};
 
 /// With a store of which so much is overwritten by the store itself unread, in bursts.
-fn with_dead_store(mut input: AnalysisInput, at: usize, dead: f64, size: u16) -> AnalysisInput {
+pub(super) fn with_dead_store(
+    mut input: AnalysisInput,
+    at: usize,
+    dead: f64,
+    size: u16,
+) -> AnalysisInput {
     let mut observed = observations();
     observed.dead_stores.push(DeadStore {
         at: point(&input, 0, at),
@@ -27,7 +32,7 @@ fn with_dead_store(mut input: AnalysisInput, at: usize, dead: f64, size: u16) ->
 }
 
 /// The same where a branch of the first function decides what becomes of the stores.
-fn decided(mut input: AnalysisInput, branch: usize) -> AnalysisInput {
+pub(super) fn decided(mut input: AnalysisInput, branch: usize) -> AnalysisInput {
     let branch = point(&input, 0, branch);
     let stores = input
         .observed
