@@ -59,6 +59,17 @@ pub enum CampaignError {
         /// What it said.
         message: String,
     },
+    /// Slurm's programs know no cluster.
+    #[error(
+        "{program} finds no Slurm cluster from here: run this on a machine of the cluster, say in SLURM_CONF \
+         where its slurm.conf is, or take --on local ({message})"
+    )]
+    NoCluster {
+        /// Which of its programs.
+        program: &'static str,
+        /// What it said.
+        message: String,
+    },
     /// A program of Slurm is missing.
     #[error(
         "{program} is not installed: --on slurm needs Slurm's client programs (Debian: slurm-client)"

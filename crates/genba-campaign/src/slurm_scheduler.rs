@@ -263,8 +263,29 @@ fn run(command: &mut Command, program: &'static str) -> Result<String, CampaignE
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    Err(Error::Slurm {
-        program,
-        message: message.join("; "),
+    let message = message.join("; ");
+    Err(match has_no_cluster(&message) {
+        true => Error::NoCluster { program, message },
+        false => Error::Slurm { program, message },
     })
+}
+
+/// Whether a client of Slurm found no configuration: no cluster is near, however long one waits.
+fn has_no_cluster(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    message.contains("configuration source") || message.contains("fetch config")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cluster_that_is_nowhere_is_told_from_one_that_is_silent() {
+        let nowhere = "squeue: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host; \
+                       squeue: fatal: Could not establish a configuration source";
+        let silent = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)";
+        assert!(has_no_cluster(nowhere) && !is_no_answer(nowhere));
+        assert!(is_no_answer(silent) && !has_no_cluster(silent));
+    }
 }
