@@ -10,9 +10,10 @@ use super::event_attr::{AttrPlan, build};
 use super::event_choice::EventChoice;
 use super::host_description::online_cpus;
 use super::record_options::{CallGraph, RecordOptions};
-use super::ring_buffer::RingBuffer;
+use super::ring_buffer::{RingBuffer, SampleCounts};
 use super::{initial_records, syscalls};
 use crate::error::ProfileError;
+use crate::perfdata::record::Raw;
 use crate::permission;
 use crate::wait_sampler::process_tree;
 
@@ -57,6 +58,27 @@ pub(crate) struct OpenedEvents {
 }
 
 impl OpenedEvents {
+    /// The records since the last call; those of one CPU are in order.
+    pub(crate) fn drain_records(
+        &mut self,
+        counts: &mut SampleCounts,
+        take: &mut dyn FnMut(&Raw<'_>),
+    ) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for ring in &mut self.rings {
+            ring.drain(counts, &mut |part| {
+                bytes.extend_from_slice(part);
+                Ok(())
+            })?;
+        }
+        let mut at = 0;
+        while let Some((raw, size)) = Raw::parse(&bytes[at..]) {
+            at += size;
+            take(&raw);
+        }
+        Ok(())
+    }
+
     fn none(attr: &perf_event_attr) -> Self {
         Self {
             events: Vec::new(),

@@ -56,21 +56,11 @@ impl WakeTrace {
 
     /// The wake-ups since the last call: time and thread; those of one CPU are in order.
     pub fn drain(&mut self, take: &mut dyn FnMut(u64, i32)) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        for ring in &mut self.opened.rings {
-            ring.drain(&mut self.counts, &mut |part| {
-                bytes.extend_from_slice(part);
-                Ok(())
-            })?;
-        }
-        let mut at = 0;
-        while let Some((raw, size)) = Raw::parse(&bytes[at..]) {
-            at += size;
-            if let Some((time, tid)) = woken(&raw) {
+        self.opened.drain_records(&mut self.counts, &mut |raw| {
+            if let Some((time, tid)) = woken(raw) {
                 take(time, tid);
             }
-        }
-        Ok(())
+        })
     }
 }
 

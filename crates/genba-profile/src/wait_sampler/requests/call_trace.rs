@@ -113,21 +113,12 @@ impl CallTrace {
 
     /// The records since the last call; those of one CPU are in order.
     pub fn drain(&mut self, take: &mut dyn FnMut(CallRecord)) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        for ring in &mut self.exits.rings {
-            ring.drain(&mut self.counts, &mut |part| {
-                bytes.extend_from_slice(part);
-                Ok(())
-            })?;
-        }
-        let mut at = 0;
-        while let Some((raw, size)) = Raw::parse(&bytes[at..]) {
-            at += size;
-            if let Some(record) = parse(&raw, self.entry_id) {
+        let entry_id = self.entry_id;
+        self.exits.drain_records(&mut self.counts, &mut |raw| {
+            if let Some(record) = parse(raw, entry_id) {
                 take(record);
             }
-        }
-        Ok(())
+        })
     }
 }
 
