@@ -106,10 +106,6 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
         fix,
     );
     one.affected = found.around.iter().map(|one| one.1).collect();
-    one.share = Some(found.share);
-    one.residual_fraction = found.residual_fraction;
-    one.executions = Some(found.calls);
-    one.cycles = Some(Estimate::exact(found.each));
     for call in calls {
         let all: u64 = call.site.targets.iter().map(|target| target.count).sum();
         one = one.fact(CallFact::DominantTarget {
@@ -119,18 +115,7 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
             instructions: call.target.instructions_per_call,
         });
     }
-    Some(
-        one.fact(CallFact::Time {
-            function: None,
-            share: found.share,
-            cycles: found.each,
-        })
-        .fact(CallFact::InlinedCost {
-            kind: CallKind::Indirect,
-            call_cycles: overhead,
-            inlined_cycles: found.after,
-        }),
-    )
+    Some(found.told(one, CallKind::Indirect, overhead))
 }
 
 /// A sort or search of the C library with a small comparator.

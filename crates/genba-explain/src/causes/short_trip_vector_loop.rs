@@ -4,7 +4,7 @@
 //! **Signature.** A loop with vector loads or stores that is entered often and makes one iteration
 //! or none each time, so that the trips run through its checks, its set-up and the scalar
 //! remainder; all of it, by source line, executes more instructions for each trip than a plain
-//! loop over the same elements would. Or calls of the library's vectorised functions for a few bytes
+//! loop over the same elements would. Searches by vectors and vectors that are kept in the frame are none. Or calls of the library's vectorised functions for a few bytes
 //! ([`super::short_library_copies`]).
 //!
 //! **Confirmation.** The loop without vectors (`#pragma GCC novector`, `#pragma clang loop

@@ -5,8 +5,9 @@
 //! through the callee where each call needs the result of the one before.
 
 use genba_code::{DataFlow, Flow, Location, STACK_POINTER, Shortcut};
-use genba_model::Estimate;
+use genba_model::{CallFact, CallKind, Estimate};
 
+use crate::candidate::Candidate;
 use crate::constants::counts::MAX_INSTRUCTIONS_OF_SMALL_LOOP;
 use crate::constants::gains::{CALL_OVERHEAD, INLINED_BODY, INLINED_CHAIN_LOW};
 use crate::constants::processor::{
@@ -142,6 +143,28 @@ pub struct Inlined {
     pub calls: u64,
     /// Instructions around the calls in the functions that call, by function.
     pub around: Vec<(usize, usize)>,
+}
+
+impl Inlined {
+    /// The candidate with what these calls cost and would cost; `call_cycles` are those of a call and its return.
+    pub fn told(&self, one: Candidate, kind: CallKind, call_cycles: f64) -> Candidate {
+        let mut one = one
+            .fact(CallFact::Time {
+                function: None,
+                share: self.share,
+                cycles: self.each,
+            })
+            .fact(CallFact::InlinedCost {
+                kind,
+                call_cycles,
+                inlined_cycles: self.after,
+            });
+        one.share = Some(self.share);
+        one.residual_fraction = self.residual_fraction;
+        one.executions = Some(self.calls);
+        one.cycles = Some(Estimate::exact(self.each));
+        one
+    }
 }
 
 /// What stays when the targets of these calls are inlined. `overhead`: cycles of the calls and

@@ -3,7 +3,7 @@
 
 use iced_x86::code_asm::*;
 
-use genba_model::{CallFact, Fact, Fix};
+use genba_model::{CallFact, Fact};
 
 use crate::causes::indirect_call_one_target;
 use crate::causes::loop_invariant_call;
@@ -108,56 +108,6 @@ fn codegen_units_of_one_crate_are_one_unit() {
     assert!(tiny_callee_not_inlined::detect(&input).is_empty());
     input.functions[1].unit = Some("src/lib.rs/@/other.1-cgu.0".to_owned());
     assert_eq!(tiny_callee_not_inlined::detect(&input).len(), 1);
-}
-
-/// `byte(reader)`: takes the next one, or in `rare` of its calls fills the buffer by so many instructions.
-fn reader(rare: u64, rest: u64) -> AnalysisInput {
-    let usual = ITERATIONS - rare;
-    let mut counts = vec![
-        ITERATIONS, ITERATIONS, ITERATIONS, usual, usual, usual, usual,
-    ];
-    counts.resize(counts.len() + rest as usize + 1, rare);
-    let mut heat = vec![0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0];
-    heat.resize(counts.len(), 0.0);
-    let mut byte = function(
-        "byte",
-        |a| {
-            let mut fill = a.create_label();
-            a.mov(rax, qword_ptr(rdi))?;
-            a.cmp(rax, qword_ptr(rdi + 8))?;
-            a.je(fill)?;
-            a.lea(rcx, ptr(rax + 1))?;
-            a.mov(qword_ptr(rdi), rcx)?;
-            a.movzx(eax, byte_ptr(rax))?;
-            a.ret()?;
-            a.set_label(&mut fill)?;
-            for _ in 0..rest {
-                a.add(rsi, 1)?;
-            }
-            a.ret()
-        },
-        &counts,
-        &heat,
-        &[(2, rare)],
-    );
-    byte.unit = Some("/src/main.c".to_owned());
-    program(vec![byte, caller(call(3, "byte", ITERATIONS, 7.0))])
-}
-
-#[test]
-fn small_usual_path_of_a_large_function_is_inlined_alone() {
-    let found = tiny_callee_not_inlined::detect(&reader(ITERATIONS / 1000, 60));
-    assert_eq!(found.len(), 1);
-    assert!(matches!(&found[0].fix, Fix::SplitColdPath { function } if function == "byte"));
-    let left = found[0].residual_fraction;
-    assert!(left.low < left.value && left.value < 1.0, "{left:?}");
-    let often = reader(ITERATIONS / 5, 60);
-    assert!(tiny_callee_not_inlined::detect(&often).is_empty());
-    let small = reader(ITERATIONS / 1000, 6);
-    assert!(
-        tiny_callee_not_inlined::detect(&small).is_empty(),
-        "the compiler saw it and decided"
-    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
+use genba_model::{CallFact, CallKind, Cause, Confirmation, Fix};
 
 use super::is_tiny;
 use crate::candidate::Candidate;
@@ -93,18 +93,14 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
         (0..callee.code.len()).collect(),
         fix,
     );
-    one.share = Some(found.share);
-    one.residual_fraction = found.residual_fraction;
-    one.executions = Some(found.calls);
-    one.cycles = Some(Estimate::exact(found.each));
     let from = caller
         .places
         .get(hottest.site.at)
         .and_then(|p| p.function.clone());
     let from = from.unwrap_or_else(|| caller.function.clone());
     one.confirmation = Confirmation::LinkTimeOptimisation;
-    Some(
-        one.fact(CallFact::SmallCallee {
+    let one = one
+        .fact(CallFact::SmallCallee {
             function: callee.function.clone(),
             others: callees.len() - 1,
             calls: found.calls,
@@ -115,18 +111,8 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
         .fact(CallFact::SeparateUnits {
             callee: callee.unit.as_deref().map(file_of_unit),
             caller: caller.unit.as_deref().map(file_of_unit),
-        })
-        .fact(CallFact::Time {
-            function: None,
-            share: found.share,
-            cycles: found.each,
-        })
-        .fact(CallFact::InlinedCost {
-            kind: CallKind::Direct,
-            call_cycles: overhead,
-            inlined_cycles: found.after,
-        }),
-    )
+        });
+    Some(found.told(one, CallKind::Direct, overhead))
 }
 
 /// The file name of a translation unit; of rustc's units that of the crate's root.

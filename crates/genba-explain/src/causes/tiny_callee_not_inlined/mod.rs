@@ -2,8 +2,7 @@
 //!
 //! **Signature.** A function of few instructions that calls nothing and has no loop, called
 //! directly and often where the compiler could not inline it: from another translation unit
-//! ([`across_units`]), or through the procedure linkage table ([`through_plt`]). Or a function whose calls hardly
-//! ever leave a usual path that is as small, and whose rest is too large to be inlined ([`usual_path`]).
+//! ([`across_units`]), or through the procedure linkage table ([`through_plt`]).
 //!
 //! **Confirmation.** A build with link-time optimisation; for calls through the PLT one without
 //! interposition of symbols.
@@ -16,7 +15,6 @@
 
 mod across_units;
 mod through_plt;
-mod usual_path;
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{MAX_CODE_OF_TINY_CALLEE, MAX_INSTRUCTIONS_OF_TINY_CALLEE};
@@ -27,7 +25,6 @@ use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = across_units::detect(input);
     found.extend(through_plt::detect(input));
-    found.extend(usual_path::detect(input));
     found
 }
 

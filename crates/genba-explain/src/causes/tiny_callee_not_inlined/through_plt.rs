@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
+use genba_model::{CallFact, CallKind, Cause, Confirmation, Fix};
 
 use super::is_tiny;
 use crate::candidate::Candidate;
@@ -81,14 +81,10 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
     one.copies = around.into_iter().collect();
     let several = !one.copies.is_empty();
     let callees: BTreeSet<Option<usize>> = calls.iter().map(|call| call.callee).collect();
-    one.share = Some(found.share);
-    one.residual_fraction = found.residual_fraction;
-    one.executions = Some(found.calls);
-    one.cycles = Some(Estimate::exact(found.each));
     let module = caller.module.rsplit('/').next().unwrap_or(&caller.module);
     one.confirmation = Confirmation::NoInterposition;
-    Some(
-        one.fact(CallFact::SmallCallee {
+    let one = one
+        .fact(CallFact::SmallCallee {
             function: name.clone(),
             others: callees.len() - 1,
             calls: found.calls,
@@ -101,16 +97,6 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
                 module: module.to_owned(),
             },
             false => CallFact::OtherModule,
-        })
-        .fact(CallFact::Time {
-            function: None,
-            share: found.share,
-            cycles: found.each,
-        })
-        .fact(CallFact::InlinedCost {
-            kind: CallKind::Plt,
-            call_cycles: overhead,
-            inlined_cycles: found.after,
-        }),
-    )
+        });
+    Some(found.told(one, CallKind::Plt, overhead))
 }
