@@ -14,6 +14,7 @@ mod activity;
 mod cpu_clock;
 mod cpu_quota;
 mod descriptor_peers;
+mod early_records;
 mod polled_set;
 pub(crate) mod process_tree;
 mod requests;

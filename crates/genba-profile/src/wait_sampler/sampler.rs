@@ -18,6 +18,7 @@ use super::activity::Activity;
 use super::cpu_clock::CpuClock;
 use super::cpu_quota::{CpuQuota, allowed_cpus, machine_busy};
 use super::descriptor_peers::DescriptorPeers;
+use super::early_records::EarlyRecords;
 use super::process_tree;
 use super::requests::{AcceptedSockets, CallTrace, RequestLog};
 use super::scripts::{ScriptStacks, Scripts};
@@ -106,8 +107,9 @@ pub struct WaitSampler<'s> {
     live: Vec<Live>,
     threads: Vec<WatchedThread>,
     indices: HashMap<i32, ThreadIndex>,
-    /// Ends of threads, CLOCK_MONOTONIC ns, that were read before their starts.
-    early_ends: HashMap<i32, u64>,
+    /// Ends and names of threads that were read before their starts, by CLOCK_MONOTONIC.
+    early_ends: EarlyRecords<()>,
+    early_names: EarlyRecords<String>,
     processes: HashMap<i32, WatchedProcess>,
     io_before: HashMap<i32, ProcessIo>,
     /// Files that each process was seen to have open.
@@ -212,7 +214,8 @@ impl<'s> WaitSampler<'s> {
             live: Vec::new(),
             threads: Vec::new(),
             indices: HashMap::new(),
-            early_ends: HashMap::new(),
+            early_ends: EarlyRecords::default(),
+            early_names: EarlyRecords::default(),
             processes: HashMap::new(),
             io_before: HashMap::new(),
             open_files: HashMap::new(),

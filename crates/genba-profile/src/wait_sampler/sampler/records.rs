@@ -65,9 +65,7 @@ impl WaitSampler<'_> {
                 }
                 kind::COMM => {
                     if let Some((pid, tid, name, exec)) = comm(&raw) {
-                        if let Some(index) = self.indices.get(&tid) {
-                            self.threads[*index as usize].name = name;
-                        }
+                        self.renamed(tid, record_time(&raw), name);
                         if exec {
                             self.code.remove(&pid);
                             self.variables.retain(|(of, _), _| *of != pid);

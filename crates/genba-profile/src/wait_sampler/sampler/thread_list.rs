@@ -29,12 +29,13 @@ impl WaitSampler<'_> {
         }
         let began = started.map_or_else(monotonic_ns, |(began, _)| began);
         let index = self.threads.len() as ThreadIndex;
-        let ended = self.early_ends.remove(&tid).filter(|end| *end >= began);
+        let ended = self.early_ends.take(tid, began).map(|early| early.0);
         // A thread has its creator's name at first, and may be gone by now.
         let creator = started.and_then(|(_, creator)| self.indices.get(&creator));
-        let name = match creator {
-            Some(creator) => self.threads[*creator as usize].name.clone(),
-            None => std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"))
+        let name = match (self.early_names.take(tid, began), creator) {
+            (Some((_, name)), _) => name,
+            (None, Some(creator)) => self.threads[*creator as usize].name.clone(),
+            (None, None) => std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm"))
                 .unwrap_or_default()
                 .trim_end()
                 .to_owned(),
@@ -105,12 +106,19 @@ impl WaitSampler<'_> {
         match index.map(|index| &mut self.threads[*index as usize]) {
             Some(thread) if thread.ended == thread.began => thread.ended = ended.max(thread.began),
             Some(thread) if (thread.began..=thread.ended).contains(&ended) => thread.ended = ended,
-            _ => {
-                if self.early_ends.len() >= MAX_EARLY_ENDS {
-                    self.early_ends.clear();
-                }
-                self.early_ends.insert(tid, ended);
+            _ => self.early_ends.keep(tid, ended, ()),
+        }
+    }
+
+    /// A thread has another name from then on.
+    pub(super) fn renamed(&mut self, tid: i32, time: u64, name: String) {
+        let lives = self.live.iter().any(|live| live.tid == tid);
+        let index = self.indices.get(&tid);
+        match index.map(|index| &mut self.threads[*index as usize]) {
+            Some(thread) if lives || thread.began <= time && is_or_may_be_there(thread, time) => {
+                thread.name = name;
             }
+            _ => self.early_names.keep(tid, time, name),
         }
     }
 
@@ -210,8 +218,11 @@ impl WaitSampler<'_> {
     }
 }
 
-/// Most ends of threads that are remembered until their start is read.
-const MAX_EARLY_ENDS: usize = 1000;
+/// Whether a thread that is not watched was there then, or nobody knows when it ended.
+fn is_or_may_be_there(thread: &WatchedThread, time: u64) -> bool {
+    time <= thread.ended || thread.ended == thread.began
+}
+
 /// Calls since the last look at a process's open files from which on these are of interest.
 const MIN_CALLS_OF_LOOK: u64 = 50;
 /// Most open files that are looked at.
