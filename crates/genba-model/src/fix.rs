@@ -134,6 +134,8 @@ pub enum Fix {
     },
     /// Remember what a scan found, so that the next one does not begin anew.
     ScanOnce,
+    /// Keep how far a loop came with what it made, and go on from there.
+    GoOnFromThere,
     /// Remember the end of a string.
     RememberEnd,
     /// Keep where a walk along a list ended.

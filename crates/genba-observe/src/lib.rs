@@ -27,6 +27,7 @@ mod dead_stores;
 mod deciding_branches;
 mod fast_hash;
 mod first_accesses;
+mod first_steps;
 mod last_calls;
 mod line_use;
 mod load_levels;

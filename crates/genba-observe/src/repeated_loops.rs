@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::call_stack::CallStack;
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
+use crate::first_steps::FirstSteps;
 use crate::loop_runs::{LoopRuns, Run};
 use crate::tally::{BurstShare, Seen, Tally};
 
@@ -31,7 +32,8 @@ pub struct RepeatedLoop {
     /// Runs that repeat the one just before.
     pub repeats_previous: Seen,
     /// Iterations, counted from the start of their run, up to which it is the same as the run just
-    /// before; of those of the longer of both runs. `executions` counts iterations.
+    /// before; of those of the longer of both runs. `executions` counts iterations, those of loops inside
+    /// with them. What a run loads from one address in all its iterations (a bound, a key) is not compared.
     #[serde(default)]
     pub starts_as_previous: Option<Seen>,
     /// Different runs in a burst, on average.
@@ -47,19 +49,12 @@ pub struct RepeatedLoop {
 /// Runs that are remembered of one loop in one burst.
 const MAX_RUNS: usize = 1 << 14;
 
-/// Iterations of a run that are compared with those of the run before.
-const MAX_ITERATIONS_COMPARED: usize = 64;
-
 #[derive(Default)]
 struct Open {
     /// Of branches, callees, and loads beyond [`MAX_LOADS`]; at the end of all.
     trace: u64,
     loads: Vec<LoadOfRun>,
-    /// Loads and branches of the loop itself so far, in their order.
-    path: u64,
-    /// The path at the end of each of the first iterations.
-    iterations: Vec<u64>,
-    all_iterations: u64,
+    first: FirstSteps,
     instructions: u64,
     stores_outside: bool,
     /// Where the last event of the loop itself stored something new: if that is a call, which comes next, it
@@ -68,7 +63,7 @@ struct Open {
 }
 
 /// Load instructions of a loop that are followed one by one.
-const MAX_LOADS: usize = 24;
+const MAX_LOADS: usize = 48;
 
 /// The largest operand that is no vector.
 const MAX_SCALAR_BYTES: u16 = 8;
@@ -148,7 +143,7 @@ struct LoopOfBurst {
     runs: FastSet<u64>,
     last: Option<u64>,
     last_iterations: Vec<u64>,
-    last_all_iterations: u64,
+    last_beyond: u64,
 }
 
 #[derive(Default)]
@@ -167,6 +162,8 @@ struct Found {
     shares: BurstShare<CodePoint>,
     totals: FastMap<CodePoint, Totals>,
     loops: FastMap<CodePoint, LoopOfBurst>,
+    /// Loads that were from several addresses in one run.
+    moving: FastSet<u64>,
 }
 
 /// Finds loops whose runs repeat earlier ones, those with the largest share of instructions first.
@@ -178,6 +175,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         shares: BurstShare::new(),
         totals: FastMap::default(),
         loops: FastMap::default(),
+        moving: FastSet::default(),
     };
     for burst in bursts {
         let mut runs = LoopRuns::<Open>::new();
@@ -236,8 +234,9 @@ impl Run for Open {
                 value,
             } => {
                 if own {
-                    self.path = mix(mix(self.path, address), value);
-                    self.load(event.at.address, address, value);
+                    let at = event.at.address;
+                    self.first.load(at, address, value);
+                    self.load(at, address, value);
                 } else if size <= MAX_SCALAR_BYTES {
                     self.trace = mix(mix(self.trace, event.at.address), value);
                 }
@@ -250,7 +249,9 @@ impl Run for Open {
             }
             Observed::Branch { taken } => {
                 self.trace = mix(mix(self.trace, event.at.address), u64::from(taken));
-                self.path = mix(mix(self.path, event.at.address), u64::from(taken));
+                if own {
+                    self.first.branch(event.at.address, taken);
+                }
             }
             Observed::Store {
                 address,
@@ -268,7 +269,7 @@ impl Run for Open {
             Observed::Block { instructions } => {
                 self.instructions += u64::from(instructions);
                 if head {
-                    self.end_iteration();
+                    self.first.end_iteration();
                 }
             }
             _ => {}
@@ -278,29 +279,14 @@ impl Run for Open {
     fn end(&mut self) {
         self.stores_outside |= self.just_stored.is_some();
         self.trace = self.whole_trace();
-        self.end_iteration();
+        self.first.end_iteration();
     }
 
     fn inner(&mut self, inner: &Self, own: bool) {
         self.trace = mix(self.trace, inner.trace);
-        if own {
-            self.path = mix(self.path, inner.trace);
-        }
+        self.first.inner(&inner.first, own);
         self.instructions += inner.instructions;
         self.stores_outside |= inner.stores_outside;
-    }
-}
-
-impl Open {
-    /// The head is reached, or the loop left.
-    fn end_iteration(&mut self) {
-        if self.path == 0 {
-            return;
-        }
-        self.all_iterations += 1;
-        if self.iterations.len() < MAX_ITERATIONS_COMPARED {
-            self.iterations.push(self.path);
-        }
     }
 }
 
@@ -310,6 +296,10 @@ impl Found {
         totals.runs += 1;
         totals.instructions += one.instructions;
         totals.outside += u64::from(one.stores_outside);
+        let moving = one.loads.iter().filter(|one| !one.still);
+        self.moving.extend(moving.map(|one| one.at));
+        let iterations = one.first.iterations(&self.moving);
+        let beyond = one.first.iterations_beyond();
         let state = self.loops.entry(head).or_default();
         let known = match state.runs.len() < MAX_RUNS {
             true => !state.runs.insert(one.trace),
@@ -321,13 +311,15 @@ impl Found {
             if last == one.trace {
                 self.shares.add(head, one.instructions as f64);
             }
-            let pairs = one.iterations.iter().zip(&state.last_iterations);
+            let pairs = iterations.iter().zip(&state.last_iterations);
             let same = pairs.take_while(|(now, before)| now == before).count();
-            let longer = one.all_iterations.max(state.last_all_iterations);
+            let all = |kept: usize, beyond: u64| kept as u64 + beyond;
+            let longer = all(iterations.len(), beyond)
+                .max(all(state.last_iterations.len(), state.last_beyond));
             (self.starts).add(head, same as f64, longer as f64);
         }
-        state.last_iterations = one.iterations;
-        state.last_all_iterations = one.all_iterations;
+        state.last_iterations = iterations;
+        state.last_beyond = beyond;
     }
 }
 
@@ -388,9 +380,9 @@ mod tests {
         let starts = all[0].starts_as_previous.expect("it was compared");
         assert!((starts.share.value - 4.0 / 6.0).abs() < 0.02, "{starts:?}");
         // Beyond what is compared nothing is alike.
-        let long = found((0..20).flat_map(|one| search(300 + one, 0x1000)).collect());
+        let long = found((0..20).flat_map(|one| search(3000 + one, 0x1000)).collect());
         let starts = long[0].starts_as_previous.expect("it was compared");
-        assert!(starts.share.value < 0.25, "{starts:?}");
+        assert!(starts.share.value < 0.5, "{starts:?}");
         // From other places on nothing is the same.
         let elsewhere = |one: u64| search(6, 0x1000 + 64 * one);
         assert!(found((0..20).flat_map(elsewhere).collect()).is_empty());

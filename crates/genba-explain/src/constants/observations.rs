@@ -24,6 +24,13 @@ pub(crate) const MIN_REPEATED_OF_OBJECT: f64 = 0.4;
 /// say little. Chosen.
 pub(crate) const MAX_EQUAL_BY_CHANCE: f64 = 0.5;
 
+/// Share of a loop's iterations that the run before made as well, lower end of the interval, where it makes again
+/// what is there. Chosen: of the elements of a record in turn, each from the first one on, two thirds for three.
+pub(crate) const MIN_STARTED_OVER: f64 = 0.6;
+
+/// Share of stores that store what is there already, lower end of the interval. Chosen: nearly all.
+pub(crate) const MIN_STORED_AGAIN: f64 = 0.9;
+
 /// Share of a search's iterations that the one before made as well, lower end of the interval. Chosen:
 /// in a binary search for keys at random one iteration is alike, in a linear one half of them; what is
 /// left must be little.

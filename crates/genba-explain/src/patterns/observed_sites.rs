@@ -6,7 +6,8 @@ use genba_model::CodePoint;
 use genba_observe::{Observations, Seen};
 
 use crate::constants::observations::{
-    MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_ONE_VALUE_LOW, MIN_SEEN,
+    MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_ONE_VALUE_LOW,
+    MIN_REPEATED, MIN_SEEN,
 };
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::patterns::calls::index_of;
@@ -109,6 +110,18 @@ impl<'a> ObservedSites<'a> {
         (place.function.clone()).or_else(|| Some(function.function.clone()))
     }
 
+    /// Whether the program does all its work again and again, as benchmarks do that parse one text many times: one
+    /// call with results in memory has most of the instructions, and repeats the one before. What it finds out is
+    /// then the same as well, and need not be so in another program.
+    pub(crate) fn repeats_as_a_whole(&self) -> bool {
+        self.observed.redundant_calls.iter().any(|call| {
+            let previous = &call.repeats_previous;
+            call.stores_outside > MAX_CALLS_WITH_EFFECTS
+                && call.share_of_instructions.value > MAX_PART_OF_REPEATED_CALL
+                && previous.share.low >= MIN_REPEATED
+        })
+    }
+
     /// The counted target of a call whose entry bursts saw.
     pub(crate) fn target(
         &self,
@@ -126,6 +139,9 @@ impl<'a> ObservedSites<'a> {
         site.targets.iter().find(same)
     }
 }
+
+/// Part of all instructions up to which a repeated call is one of the things that a program does. Chosen.
+const MAX_PART_OF_REPEATED_CALL: f64 = 0.7;
 
 /// Whether a share rests on enough executions and bursts.
 pub(crate) fn is_enough(seen: &Seen) -> bool {

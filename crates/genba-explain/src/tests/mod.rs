@@ -1,5 +1,6 @@
 //! Detectors on synthetic programs.
 
+mod alike_runs;
 mod allocation_wrappers;
 mod byte_patterns;
 mod calls;

@@ -4,11 +4,11 @@
 use iced_x86::code_asm::*;
 
 use genba_model::{Fact, Fix, PathFact};
-use genba_observe::{OperandValues, ValueShare};
+use genba_observe::{OperandValues, SameLoad, ValueShare};
 
 use crate::causes::general_case_first;
 use crate::input::analysis_input::AnalysisInput;
-use crate::tests::observed_repetition::{observations, point, share_of};
+use crate::tests::observed_repetition::{observations, point, seen, share_of};
 use crate::tests::synthetic::{call, function, has_fact, looped, program};
 
 const CALLS: u64 = 100_000_000;
@@ -245,6 +245,71 @@ fn state_machine_that_stays_in_its_state_is_found() {
     let left = found[0].residual_fraction;
     assert!((0.1..0.3).contains(&left.value), "{left:?}");
     assert!(left.low < left.value && left.value < left.high);
+}
+
+/// A loop over bytes around one that follows links of the state, which hardly ever goes on; of its loads this share is
+/// the load before.
+fn automaton(kept: f64) -> AnalysisInput {
+    let (times, entries) = (100_000_000, 100);
+    let one = function(
+        "find",
+        |a| {
+            let (mut byte, mut link, mut found) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.xor(eax, eax)?;
+            a.set_label(&mut byte)?;
+            a.movzx(ecx, byte_ptr(rdi))?;
+            a.set_label(&mut link)?;
+            a.mov(r9d, dword_ptr(rsi + rax * 4))?;
+            a.cmp(r9b, cl)?;
+            a.je(found)?;
+            a.mov(eax, dword_ptr(rsi + rax * 4 + 4))?;
+            a.cmp(eax, r10d)?;
+            a.ja(link)?;
+            a.set_label(&mut found)?;
+            a.inc(rdi)?;
+            a.cmp(rdi, r8)?;
+            a.jne(byte)?;
+            a.ret()
+        },
+        &[
+            entries,
+            times,
+            times + 50,
+            times + 50,
+            times + 50,
+            times,
+            times,
+            times,
+            times,
+            times,
+            times,
+            entries,
+        ],
+        &[
+            0.0, 0.1, 0.3, 0.05, 0.05, 0.2, 0.05, 0.05, 0.1, 0.05, 0.05, 0.0,
+        ],
+        &[(4, 0), (7, 50), (10, times - entries)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.same_loads.push(SameLoad {
+        at: point(&input, 0, 2),
+        seen: seen(kept),
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn loop_around_that_keeps_the_state_is_found() {
+    let found = general_case_first::detect(&automaton(0.99));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (&found[0].fix, found[0].site.as_slice()),
+        (&Fix::SkipKeptState, [2].as_slice())
+    );
+    assert!(general_case_first::detect(&automaton(0.8)).is_empty());
 }
 
 #[test]

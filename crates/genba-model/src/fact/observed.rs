@@ -70,6 +70,30 @@ pub enum ObservedFact {
         /// Bursts.
         bursts: u32,
     },
+    /// A load that mostly loads what it loaded the time before, from the same place.
+    KeptLoad {
+        /// The instruction.
+        instruction: String,
+        /// Share of its executions.
+        share: Estimate,
+        /// Executions.
+        executions: u64,
+        /// Bursts.
+        bursts: u32,
+    },
+    /// Runs of a loop that begin as the run before, and store again what it stored.
+    StartsOver {
+        /// Runs.
+        runs: u64,
+        /// Iterations of each.
+        iterations: f64,
+        /// Share of the iterations that the run before made as well.
+        share: Estimate,
+        /// Share of the stores that store what is there already.
+        stored_again: f64,
+        /// Bursts.
+        bursts: u32,
+    },
     /// Runs of a search loop that begin as the run before: they end near where that one ended.
     SearchesStartAlike {
         /// Runs.

@@ -89,6 +89,7 @@ fn every_fix_has_a_sentence() {
         Fix::HashLookup { strings: false },
         Fix::HashLookup { strings: true },
         Fix::ScanOnce,
+        Fix::GoOnFromThere,
         Fix::RememberEnd,
         Fix::RememberPlace,
         Fix::AvoidShifts,

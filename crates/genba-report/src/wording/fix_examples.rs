@@ -122,6 +122,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
         ),
         Fix::ScanOnce => return None,
+        Fix::GoOnFromThere => (
+            "for (i = 0, at = begin; i <= column; i++)\n    at += width(type[i] = *header++);",
+            "for (; record->parsed <= column; record->parsed++)\n    record->at += width(type[record->parsed] = *record->header++);",
+        ),
         Fix::RememberEnd => (
             "strcat(text, piece);",
             "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",

@@ -176,6 +176,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
              end) and use it for the next start, or scan from where the last one stopped: then each \
              byte is read once."
         }
+        Fix::GoOnFromThere => {
+            "Keep how far the last run came beside what it made, go on from there, and begin anew only \
+             where the input changes."
+        }
         Fix::RememberEnd => {
             "Keep a pointer to the end of the string and append there: `strcat` looks for the end \
              from the beginning in each call."

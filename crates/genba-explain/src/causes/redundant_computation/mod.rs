@@ -23,6 +23,7 @@
 mod calls;
 mod inlined_copies;
 mod loops;
+mod starting_over;
 
 use genba_model::{Cause, Estimate, Fix};
 use genba_observe::Seen;
@@ -35,6 +36,7 @@ use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::observed_sites::is_enough;
 
 pub(crate) use calls::repeated_calls;
+use starting_over::starting_over;
 
 /// Finds calls that repeat earlier ones, but searches; and loops that compute from repeated loads.
 #[must_use]
@@ -50,6 +52,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         })
         .collect();
     found.extend(loops::repeated_loops(input));
+    found.extend(starting_over(input));
     found.extend(inlined_copies::detect(input));
     found.extend(ordered_sorts(input));
     found

@@ -107,6 +107,31 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*searches),
             range(share)
         ),
+        ObservedFact::KeptLoad {
+            instruction,
+            share,
+            executions,
+            bursts,
+        } => format!(
+            "{} of {} executions of `{instruction}` load what the one before loaded, from the same place: \
+             the state is kept ({bursts} bursts)",
+            range(share),
+            count(*executions)
+        ),
+        ObservedFact::StartsOver {
+            runs,
+            iterations,
+            share,
+            stored_again,
+            bursts,
+        } => format!(
+            "it runs {} times with {iterations:.1} iterations each; {} of the iterations repeat those of \
+             the previous run from its beginning, and {} of what they store is there already \
+             ({bursts} bursts)",
+            count(*runs),
+            range(share),
+            percent(*stored_again)
+        ),
         ObservedFact::SearchesStartAlike {
             searches,
             iterations,

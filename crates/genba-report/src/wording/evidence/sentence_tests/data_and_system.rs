@@ -295,6 +295,19 @@ fn facts_about_what_bursts_recorded() {
             share,
             bursts: 30,
         },
+        ObservedFact::KeptLoad {
+            instruction: "mov eax,[rbx+rax*4]".to_owned(),
+            share,
+            executions: 40_000_000,
+            bursts: 30,
+        },
+        ObservedFact::StartsOver {
+            runs: 40_000_000,
+            iterations: 15.8,
+            share,
+            stored_again: 0.99,
+            bursts: 30,
+        },
         ObservedFact::SearchesStartAlike {
             searches: 40_000_000,
             iterations: 15.8,

@@ -4,8 +4,10 @@
 //! iterations each time. Observed: most runs load the same elements and take the same branches as the
 //! run before; or, of binary searches, most iterations are those of the run before, which ended near. Comparisons by order give a range of keys for which the answer holds; of those for
 //! equality with a key in a register most must end at a match, since of a key that was not found
-//! nothing follows for the next one. Also: calls with repeated inputs whose time is in searches
+//! nothing follows for the next one. Also: descents that are searches by halves in turn ([`descents`]), and calls with repeated inputs whose time is in searches
 //! ([`super::redundant_computation`]).
+//!
+//! **Near misses.** A program that does all its work many times over, as benchmarks do, finds everything again.
 //!
 //! **Confirmation.** What was found last, tested first.
 //!
@@ -14,6 +16,8 @@
 //! **Source.** D. Sleator and R. Tarjan, "Amortized efficiency of list update and paging rules", CACM
 //! 28, 1985 (move to front); W. Pugh, "Skip lists", CACM 33, 1990, and J. Bentley and A. Yao, "An
 //! almost optimal algorithm for unbounded searching", 1976 (search from the last place on).
+
+mod descents;
 
 use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
 use genba_observe::RepeatedLoop;
@@ -24,13 +28,14 @@ use crate::causes::redundant_computation::repeated_calls;
 use crate::constants::observations::{
     CYCLES_OF_LAST_FOUND, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS, MIN_CYCLES_OF_SEARCH,
     MIN_ITERATIONS_OF_SEARCH, MIN_MATCHES_OF_SEARCH, MIN_REPEATED, MIN_REPEATED_AMONG_FEW,
-    MIN_SHARE_OF_REPEATED_WORK, MIN_STARTED_ALIKE, WAITING_FOR_SEARCH_SAVED,
+    MIN_SHARE_OF_REPEATED_WORK, WAITING_FOR_SEARCH_SAVED,
 };
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::{Comparison, exits_by_match, halves, search_of};
+use descents::{descent, starts_alike};
 
 /// Finds searches that find the same again.
 #[must_use]
@@ -38,9 +43,10 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
         return Vec::new();
     };
-    let loops = sites.observed.repeated_loops.iter();
+    let whole = sites.repeats_as_a_whole();
+    let loops = (sites.observed.repeated_loops.iter()).filter(|_| !whole);
     let mut found: Vec<Candidate> = loops
-        .filter_map(|seen| candidate(&sites, seen, all))
+        .filter_map(|seen| candidate(&sites, seen, all).or_else(|| descent(&sites, seen, all)))
         .collect();
     let calls = repeated_calls(input);
     found.extend(calls.iter().filter(|call| call.searches).map(|call| {
@@ -68,9 +74,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
         && seen.seen.share.low >= MIN_REPEATED_AMONG_FEW
         && seen.distinct_per_burst <= MAX_DISTINCT_INPUTS;
     // Where the range is halved each time, loads at the same places mean that the range is the same.
-    let near = (seen.starts_as_previous.as_ref())
-        .filter(|one| is_enough(one) && halves(function, index))
-        .filter(|one| one.share.low >= MIN_STARTED_ALIKE);
+    let near = starts_alike(seen).filter(|_| halves(function, index));
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let runs = entries(function, index)?;
     let iterations = cost.iterations as f64 / runs as f64;

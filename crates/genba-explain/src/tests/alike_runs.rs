@@ -1,0 +1,161 @@
+//! Runs of loops that begin as the run before: descents through trees, results made anew from the beginning; and
+//! programs that do everything again.
+
+use iced_x86::code_asm::*;
+
+use genba_model::{Cause, Fix};
+use genba_observe::{RepeatedLoop, SilentStore};
+
+use crate::causes::{redundant_computation, repeated_search};
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::observed_repetition::{observations, point, redundant, seen, share_of};
+use crate::tests::synthetic::{function, program};
+
+const RUNS: u64 = 1_000_000;
+
+fn alike(input: &AnalysisInput, head: usize, share: f64) -> RepeatedLoop {
+    RepeatedLoop {
+        head: point(input, 0, head),
+        seen: seen(0.0),
+        repeats_previous: seen(0.0),
+        starts_as_previous: Some(seen(share)),
+        distinct_per_burst: 1000.0,
+        share_of_instructions: share_of(0.0),
+        instructions_per_run: 500.0,
+        stores_outside: 1.0,
+    }
+}
+
+/// Through three pages, in each of which eight elements are looked at; the way is stored. The middle is of the sum
+/// of the range's ends, or what is halved is a number by itself.
+fn descent(of_range: bool, share: f64) -> AnalysisInput {
+    let (pages, probes) = (3 * RUNS, 24 * RUNS);
+    let one = function(
+        "seek",
+        |a| {
+            let (mut page, mut probe, mut left) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut page)?;
+            a.mov(r8d, dword_ptr(rsi))?;
+            a.xor(ecx, ecx)?;
+            a.set_label(&mut probe)?;
+            if of_range {
+                a.lea(eax, qword_ptr(rcx + r8))?;
+            } else {
+                a.lea(eax, qword_ptr(r8 + 1))?;
+            }
+            a.sar(eax, 1)?;
+            a.cmp(rdx, qword_ptr(rsi + rax * 8))?;
+            a.jl(left)?;
+            a.lea(ecx, qword_ptr(rax + 1))?;
+            a.set_label(&mut left)?;
+            a.cmp(ecx, r8d)?;
+            a.jl(probe)?;
+            a.mov(qword_ptr(rdi), rsi)?;
+            a.mov(rsi, qword_ptr(rsi + rcx * 8))?;
+            a.test(rsi, rsi)?;
+            a.jne(page)?;
+            a.ret()
+        },
+        &[
+            RUNS, pages, pages, probes, probes, probes, probes, probes, probes, probes, pages,
+            pages, pages, pages, RUNS,
+        ],
+        &[
+            0.0, 0.05, 0.0, 0.1, 0.1, 0.3, 0.1, 0.05, 0.1, 0.05, 0.0, 0.05, 0.0, 0.0, 0.0,
+        ],
+        &[(6, 12 * RUNS), (9, probes - pages), (13, pages - RUNS)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.repeated_loops.push(alike(&input, 1, share));
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn descent_that_takes_the_way_of_the_one_before_is_a_repeated_search() {
+    let found = repeated_search::detect(&descent(true, 0.85));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::RememberFound { few: false });
+    assert_eq!(found[0].executions, Some(RUNS));
+    // Keys at random have the first page in common.
+    assert!(repeated_search::detect(&descent(true, 0.4)).is_empty());
+    // Nothing that is halved is a range.
+    assert!(repeated_search::detect(&descent(false, 0.85)).is_empty());
+}
+
+/// A loop that makes an array of offsets of a record's header; of the stores this share is of what is there.
+fn offsets(stored_again: f64, share: f64) -> AnalysisInput {
+    let times = 12 * RUNS;
+    let one = function(
+        "column",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.movzx(eax, byte_ptr(rsi))?;
+            a.movzx(eax, byte_ptr(r9 + rax))?;
+            a.add(edx, eax)?;
+            a.mov(dword_ptr(rdi + rcx * 4), edx)?;
+            a.inc(rsi)?;
+            a.inc(rcx)?;
+            a.cmp(rcx, r8)?;
+            a.jl(head)?;
+            a.ret()
+        },
+        &[
+            RUNS, times, times, times, times, times, times, times, times, RUNS,
+        ],
+        &[0.0, 0.1, 0.2, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(8, times - RUNS)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.repeated_loops.push(alike(&input, 1, share));
+    observed.silent_stores.push(SilentStore {
+        at: point(&input, 0, 4),
+        seen: seen(stored_again),
+        reads: false,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn what_is_made_anew_from_the_beginning_is_redundant() {
+    let found = redundant_computation::detect(&offsets(0.97, 0.8));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].cause, &found[0].fix),
+        (Cause::RedundantComputation, &Fix::GoOnFromThere)
+    );
+    let left = found[0].residual_fraction;
+    assert!((0.2..0.35).contains(&left.value), "{left:?}");
+    // Other results each time, or another beginning.
+    assert!(redundant_computation::detect(&offsets(0.5, 0.8)).is_empty());
+    assert!(redundant_computation::detect(&offsets(0.97, 0.4)).is_empty());
+}
+
+#[test]
+fn program_that_does_everything_again_has_no_repeated_searches() {
+    let with = |outside: f64| {
+        let mut input = descent(true, 0.85);
+        let of_whole = redundant(
+            |call| {
+                call.stores_outside = outside;
+                call.repeats_previous = seen(0.99);
+            },
+            false,
+        );
+        let calls = of_whole.observed.expect("observations").redundant_calls;
+        input
+            .observed
+            .as_mut()
+            .expect("observations")
+            .redundant_calls = calls;
+        repeated_search::detect(&input).len()
+    };
+    assert_eq!((with(1.0), with(0.0)), (0, 1));
+}

@@ -1,0 +1,172 @@
+//! What a run of a loop did first: by it runs that begin alike are known, wherever they end.
+
+use crate::fast_hash::{FastSet, mix};
+
+/// Loads, branches and ends of iterations that are kept of a run.
+const MAX_STEPS: usize = 1 << 10;
+
+/// The first steps of a run, those of loops inside it with them.
+#[derive(Default)]
+pub(crate) struct FirstSteps {
+    steps: Vec<Step>,
+    /// Loads and branches of the loop itself in this iteration.
+    of_iteration: Vec<u64>,
+    all_iterations: u64,
+    own_iterations: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Step {
+    /// Whether it is of the loop's own function, not of a callee.
+    own: bool,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Load { at: u64, address: u64, value: u64 },
+    Branch(u64),
+    EndOfIteration,
+}
+
+impl FirstSteps {
+    /// The loop itself loads.
+    pub(crate) fn load(&mut self, at: u64, address: u64, value: u64) {
+        self.step(at, What::Load { at, address, value });
+    }
+
+    /// The loop itself branches.
+    pub(crate) fn branch(&mut self, at: u64, taken: bool) {
+        self.step(at, What::Branch(mix(at, u64::from(taken))));
+    }
+
+    /// The head may be no beginning of a block of translated code: what is done a second time begins an iteration
+    /// as well.
+    fn step(&mut self, at: u64, what: What) {
+        let goes_back = (self.of_iteration.last()).is_some_and(|&last| at <= last);
+        if goes_back && self.of_iteration.contains(&at) {
+            self.end_iteration();
+        }
+        self.of_iteration.push(at);
+        self.push(what);
+    }
+
+    fn push(&mut self, what: What) {
+        if self.space() > 0 {
+            self.steps.push(Step { own: true, what });
+        }
+    }
+
+    fn space(&self) -> usize {
+        MAX_STEPS - self.steps.len()
+    }
+
+    /// The head is reached, or the loop left.
+    pub(crate) fn end_iteration(&mut self) {
+        if !self.of_iteration.is_empty() {
+            self.push(What::EndOfIteration);
+            self.all_iterations += 1;
+            self.own_iterations += 1;
+            self.of_iteration.clear();
+        }
+    }
+
+    /// A run inside this one has ended; `own` if it is of the same activation. Of callees their own loops count, not
+    /// those of what they call to compare with the key.
+    pub(crate) fn inner(&mut self, inner: &Self, own: bool) {
+        let space = self.space();
+        let steps = inner.steps.iter().filter(|one| own || one.own);
+        let steps = steps.map(|one| Step {
+            own: own && one.own,
+            ..*one
+        });
+        self.steps.extend(steps.take(space));
+        if own {
+            self.own_iterations += inner.own_iterations;
+            self.all_iterations += inner.all_iterations;
+        } else {
+            self.all_iterations += inner.own_iterations;
+        }
+        self.of_iteration.clear();
+    }
+
+    /// What was done up to the end of each of the first iterations that go through memory, as one number: branches,
+    /// and loads of instructions that are known to go through memory.
+    pub(crate) fn iterations(&self, moving: &FastSet<u64>) -> Vec<u64> {
+        let (mut path, mut goes, mut ends) = (0, false, Vec::new());
+        for step in &self.steps {
+            match step.what {
+                What::Load { at, address, value } if moving.contains(&at) => {
+                    path = mix(mix(path, address), value);
+                    goes = true;
+                }
+                What::Load { .. } => {}
+                What::Branch(what) => path = mix(path, what),
+                What::EndOfIteration => {
+                    if std::mem::take(&mut goes) {
+                        ends.push(path);
+                    }
+                }
+            }
+        }
+        ends
+    }
+
+    /// Iterations of which nothing was kept.
+    pub(crate) fn iterations_beyond(&self) -> u64 {
+        let ends = |one: &&Step| matches!(one.what, What::EndOfIteration);
+        let kept = self.steps.iter().filter(ends).count();
+        self.all_iterations.saturating_sub(kept as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goes over elements of an array from here on, with the key in memory.
+    fn walk(first: u64, elements: u64, key: u64) -> FirstSteps {
+        let mut run = FirstSteps::default();
+        for one in first..first + elements {
+            run.load(0x10, 0x1000 + 8 * one, one);
+            run.load(0x14, 0x7000, key);
+            run.branch(0x18, true);
+        }
+        run.end_iteration();
+        run
+    }
+
+    fn moving() -> FastSet<u64> {
+        [0x10].into_iter().collect()
+    }
+
+    #[test]
+    fn what_is_loaded_from_one_place_does_not_tell_runs_apart() {
+        let [one, other] = [7, 8].map(|key| walk(0, 5, key).iterations(&moving()));
+        assert_eq!((one.len(), &one), (5, &other));
+        let from_elsewhere = walk(1, 5, 7).iterations(&moving());
+        assert_ne!(from_elsewhere[0], one[0]);
+        // As long as nothing is known to go through memory, nothing is compared.
+        assert!(walk(0, 5, 7).iterations(&FastSet::default()).is_empty());
+    }
+
+    #[test]
+    fn iterations_of_loops_inside_count_and_of_callees_those_of_their_own() {
+        let mut deep = FirstSteps::default();
+        deep.inner(&walk(0, 5, 7), true);
+        assert_eq!(deep.iterations(&moving()).len(), 5);
+        let mut callee = walk(0, 2, 7);
+        callee.inner(&walk(0, 5, 7), false);
+        let mut caller = FirstSteps::default();
+        caller.inner(&callee, false);
+        assert_eq!(caller.iterations(&moving()).len(), 2);
+    }
+
+    #[test]
+    fn long_runs_are_bounded_and_say_how_much_is_beyond() {
+        let run = walk(0, 100_000, 7);
+        assert!(run.steps.len() <= MAX_STEPS);
+        let kept = run.iterations(&moving()).len() as u64;
+        assert_eq!(kept + run.iterations_beyond(), 100_000);
+    }
+}
