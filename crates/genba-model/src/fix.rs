@@ -134,6 +134,8 @@ pub enum Fix {
     },
     /// Remember what a scan found, so that the next one does not begin anew.
     ScanOnce,
+    /// Test many bytes at a time for the class that a table names.
+    WideClasses,
     /// Keep how far a loop came with what it made, and go on from there.
     GoOnFromThere,
     /// Remember the end of a string.

@@ -1,7 +1,7 @@
 //! `bytewise-compare`: long runs compared or searched one byte at a time.
 //!
 //! **Signature.** A loop whose usual path loads a byte and only compares it, with a byte of another
-//! run or with a constant, in runs of 16 bytes or more (of two runs: of six, since a comparison of words needs no
+//! run, with a constant or by a table of what stops it, in runs of 16 bytes or more (of two runs: of six, since a comparison of words needs no
 //! call and its end is seldom mispredicted: matches of compressors). Or a long loop without branches that only
 //! asks of each byte whether it is one of a few that stay ([`crate::patterns::byte_matches`]). Or a loop that
 //! only tests bytes, by tables too, at a position that it stores in memory for each, and mostly reads there
@@ -21,10 +21,10 @@ use crate::candidate::Candidate;
 use crate::causes::missed_vectorisation;
 use crate::constants::counts::{MIN_BYTES_IN_RUN, MIN_BYTES_PER_LONG_SCAN};
 use crate::constants::gains::{
-    BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, MAX_RESIDUAL, SCAN_AHEAD_CYCLES,
+    BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, CLASS_TEST_CYCLES, MAX_RESIDUAL, SCAN_AHEAD_CYCLES,
     WORD_COMPARE_CYCLES,
 };
-use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
+use crate::constants::time_shares::{MIN_SHARE_OF_BYTE_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
 use crate::patterns::byte_matches::byte_matches;
@@ -36,12 +36,26 @@ use crate::patterns::memory_scans::memory_scan;
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = byte_loops(input);
-    all.iter()
-        .filter(|one| one.stores.is_empty() && !one.turns_round)
-        .map(candidate)
-        .chain(without_branches(input))
-        .chain(through_memory(input))
-        .collect()
+    let of_loops = (all
+        .iter()
+        .filter(|one| one.stores.is_empty() && !one.turns_round))
+    .map(candidate);
+    let mut found: Vec<Candidate> = through_memory(input);
+    for one in of_loops.chain(without_branches(input)) {
+        // A position kept in a register is the smaller change, where it is the position that costs.
+        let same = |other: &Candidate| {
+            other.function == one.function
+                && (one.affected())
+                    .iter()
+                    .any(|at| other.affected().contains(at))
+        };
+        match found.iter().position(same) {
+            Some(other) if found[other].residual_fraction.value > MOST_OF_IT => found[other] = one,
+            Some(_) => {}
+            None => found.push(one),
+        }
+    }
+    found
 }
 
 /// Loops that pass bytes at a position in memory, with tests of more than the bytes.
@@ -153,9 +167,10 @@ fn without_branches(input: &AnalysisInput) -> Vec<Candidate> {
 }
 
 fn candidate(found: &ByteLoop) -> Candidate {
-    let fix = match found.compares_two {
-        true => Fix::WideCompare,
-        false => Fix::LibrarySearch,
+    let fix = match (found.compares_two, found.by_table) {
+        (true, _) => Fix::WideCompare,
+        (_, true) => Fix::WideClasses,
+        _ => Fix::LibrarySearch,
     };
     let mut one = Candidate::new(
         Cause::BytewiseCompare,
@@ -166,6 +181,7 @@ fn candidate(found: &ByteLoop) -> Candidate {
     one.affected = found.path.clone();
     one.residual_fraction = found.residual_fraction(match found.run < MIN_BYTES_IN_RUN {
         true => WORD_COMPARE_CYCLES,
+        false if found.by_table => CLASS_TEST_CYCLES,
         false => BYTE_COMPARE_CYCLES,
     });
     one.executions = Some(found.iterations);

@@ -36,8 +36,8 @@ pub(crate) fn staying_states(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for one in own {
         let in_chain = || waits(&one).then(|| state_in_chain(&sites, &one)).flatten();
-        if let Some(state) = in_chain() {
-            found.extend(candidate(&one, &state));
+        if let Some(of_chain) = in_chain().and_then(|state| candidate(&one, &state)) {
+            found.push(of_chain);
             continue;
         }
         // What goes from byte to byte may be a loop around one that follows the table.

@@ -20,7 +20,7 @@ use crate::constants::search_limits::{
 use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
-use crate::input::values::{Origin, Value};
+use crate::input::values::{Address, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 
 /// A loop over bytes.
@@ -39,6 +39,8 @@ pub struct ByteLoop {
     pub compares_two: bool,
     /// Whether it goes up at one place and down at another: bytes turned round.
     pub turns_round: bool,
+    /// Whether a table says of each byte whether it stops a run.
+    pub by_table: bool,
     /// Iterations.
     pub iterations: u64,
     /// Bytes in a run, on average.
@@ -98,6 +100,7 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
                 stores: bytes.stores,
                 compares_two: bytes.compares_two,
                 turns_round: bytes.turns_round,
+                by_table: bytes.by_table,
                 iterations: path.iterations,
                 run,
                 each,
@@ -155,6 +158,7 @@ struct Bytes {
     stores: Vec<usize>,
     compares_two: bool,
     turns_round: bool,
+    by_table: bool,
     width: usize,
 }
 
@@ -240,6 +244,7 @@ impl Path {
     fn bytes(&self, function: &FunctionInput, uses: &Uses) -> Option<Bytes> {
         let (mut loads, mut stores) = (Vec::new(), Vec::new());
         let mut steps: Vec<i64> = Vec::new();
+        let mut tables = Vec::new();
         for &at in &self.members {
             let data = &function.data[at];
             if data.opaque.is_some() || !is_plain(function, at) {
@@ -247,6 +252,10 @@ impl Path {
             }
             for (access, address) in data.memory.iter().zip(function.values.addresses(at)) {
                 let address = address.as_ref()?;
+                if access.reads && !access.writes && self.is_of_table(function, address) {
+                    tables.push(at);
+                    continue;
+                }
                 let step = self.address_step(function, address)?;
                 if access.bytes != 1 {
                     // A pointer or a bound that is kept in memory.
@@ -277,9 +286,15 @@ impl Path {
         }
         let mut compared: Vec<usize> = Vec::new();
         for &at in &loads {
-            self.follow(function, uses, at, &stores, &mut compared)?;
+            self.follow(function, uses, at, (&stores, &tables), &mut compared)?;
         }
-        if !stores.iter().all(|&at| self.stores_loaded(function, at)) {
+        for &at in &tables {
+            self.follow(function, uses, at, (&stores, &[]), &mut compared)?;
+        }
+        // What a table makes of bytes that are stored is another text.
+        if !stores.iter().all(|&at| self.stores_loaded(function, at))
+            || !(stores.is_empty() || tables.is_empty())
+        {
             return None;
         }
         // A byte against a byte: of registers both loaded, or of a register with memory.
@@ -302,7 +317,19 @@ impl Path {
             stores,
             compares_two,
             turns_round: steps.iter().any(|step| step.signum() != steps[0].signum()),
+            by_table: !tables.is_empty(),
             width,
+        })
+    }
+
+    /// Whether an address is that of a byte's element in a table.
+    fn is_of_table(&self, function: &FunctionInput, address: &Address) -> bool {
+        let Some((index, _)) = address.index else {
+            return false;
+        };
+        let parts = [(address.base, index), (index, address.base)];
+        parts.into_iter().any(|(table, byte)| {
+            self.is_outside(function, table) && self.is_loaded(function, byte, MAX_BYTE_DEPTH)
         })
     }
 
@@ -319,7 +346,7 @@ impl Path {
         function: &FunctionInput,
         uses: &Uses,
         load: usize,
-        stores: &[usize],
+        (stores, tables): (&[usize], &[usize]),
         compared: &mut Vec<usize>,
     ) -> Option<()> {
         let general = |one: &&(u8, Value)| one.0 < XMM0;
@@ -341,6 +368,9 @@ impl Path {
                 let as_address = reads
                     .filter(|(_, read)| read.number == value.number)
                     .any(|(location, _)| data.address_reads & (1 << location) != 0);
+                if as_address && tables.contains(&reader) {
+                    continue;
+                }
                 if as_address {
                     return None;
                 }

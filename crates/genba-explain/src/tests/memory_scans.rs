@@ -119,9 +119,22 @@ fn position_that_is_stored_for_each_byte_from_a_register_is_found() {
 }
 
 #[test]
-fn short_runs_and_positions_in_registers_are_no_scans_through_memory() {
+fn short_runs_are_no_scans_through_memory() {
     assert!(lexing(4, Position::Stored, Beside::Nothing).is_empty());
-    assert!(lexing(20, Position::InRegister, Beside::Nothing).is_empty());
+    assert!(lexing(4, Position::InRegister, Beside::Nothing).is_empty());
+}
+
+#[test]
+fn class_of_a_byte_by_a_table_at_a_position_in_a_register_is_tested_wider() {
+    let found = lexing(40, Position::InRegister, Beside::Nothing);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (&found[0].fix, &found[0].site),
+        (&Fix::WideClasses, &vec![4])
+    );
+    for beside in [Beside::Sums, Beside::Copies, Beside::OtherStream] {
+        assert!(lexing(40, Position::InRegister, beside).is_empty());
+    }
 }
 
 #[test]

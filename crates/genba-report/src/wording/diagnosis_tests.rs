@@ -90,6 +90,7 @@ fn every_fix_has_a_sentence() {
         Fix::HashLookup { strings: true },
         Fix::ScanOnce,
         Fix::GoOnFromThere,
+        Fix::WideClasses,
         Fix::RememberEnd,
         Fix::RememberPlace,
         Fix::AvoidShifts,

@@ -121,7 +121,7 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (i = 0; i < n; i++)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
             "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
         ),
-        Fix::ScanOnce => return None,
+        Fix::ScanOnce | Fix::WideClasses => return None,
         Fix::GoOnFromThere => (
             "for (i = 0, at = begin; i <= column; i++)\n    at += width(type[i] = *header++);",
             "for (; record->parsed <= column; record->parsed++)\n    record->at += width(type[record->parsed] = *record->header++);",

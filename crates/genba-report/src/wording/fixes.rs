@@ -176,6 +176,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
              end) and use it for the next start, or scan from where the last one stopped: then each \
              byte is read once."
         }
+        Fix::WideClasses => {
+            "Test 8 to 32 bytes at a time: by arithmetic on a word where the class is a range or a few \
+             bytes, else by two look-ups in tables of 16 elements (pshufb), and only the bytes where \
+             such a block stops by the table of all."
+        }
         Fix::GoOnFromThere => {
             "Keep how far the last run came beside what it made, go on from there, and begin anew only \
              where the input changes."

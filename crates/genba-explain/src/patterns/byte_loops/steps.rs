@@ -10,7 +10,7 @@ use crate::patterns::value_steps::is_reloaded;
 
 impl Path {
     /// Whether a value comes into the path from elsewhere.
-    fn is_outside(&self, function: &FunctionInput, value: Value) -> bool {
+    pub(super) fn is_outside(&self, function: &FunctionInput, value: Value) -> bool {
         match function.values.origin(value) {
             Origin::Constant | Origin::Entry => true,
             Origin::Join(block) => !self.blocks.contains(&block),
