@@ -88,9 +88,14 @@ fn of_view(view: &View<'_>) -> Waits {
     if recording.cpu_sampled {
         sources.push("on a CPU: perf event cpu-clock".to_owned());
     }
-    if recording.requests.is_some() {
-        sources
-            .push("requests: tracepoints raw_syscalls:sys_enter and sys_exit, switches".to_owned());
+    if let Some(requests) = &recording.requests {
+        let tracepoints = match requests.of_all_calls {
+            true => "tracepoints raw_syscalls:sys_enter and sys_exit",
+            false => {
+                "tracepoints syscalls:* of reads, writes, polls, futex and fsync (without root)"
+            }
+        };
+        sources.push(format!("requests: {tracepoints}, switches"));
     }
     let mut notes = recording.notes.clone();
     notes.extend(busy_machine(view));

@@ -213,6 +213,7 @@ mod tests {
         slowest.extend_from_slice(&all[..200]);
         let mut recording = SyntheticRecording::new(1, 1000.0);
         recording.recording.requests = Some(SeenRequests {
+            of_all_calls: true,
             count: all.len() as u64,
             connections: 2,
             lost: 0,
@@ -241,6 +242,7 @@ mod tests {
         assert_eq!((none.count, none.slow, none.parts.len()), (0, 0, 0));
         let one = request(5, vec![running(10)]);
         recording.recording.requests = Some(SeenRequests {
+            of_all_calls: true,
             count: 1,
             connections: 1,
             lost: 0,

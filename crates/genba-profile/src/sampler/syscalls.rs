@@ -86,6 +86,12 @@ pub fn attr_bytes(attr: &perf_event_attr) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(pointer, VER5) }.to_vec()
 }
 
+/// Returns how many descriptors this process may have.
+pub fn descriptor_limit() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.map_or(usize::MAX, |limit| limit as usize)
+}
+
 /// Raises the limit on descriptors to the hard limit: there is one event per CPU and thread.
 pub fn raise_descriptor_limit() {
     let mut limit = libc::rlimit {

@@ -415,7 +415,7 @@ impl<'s> WaitSampler<'s> {
         let (states, chains, pairs, cpu_snapshots) = self.snapshots.finish();
         let mut accepted = self.accepted;
         let requests = self.requests.map(|(calls, log)| {
-            log.finish(calls.lost(), &mut |pid, descriptor| {
+            log.finish(calls.finish(), &mut |pid, descriptor| {
                 accepted.is_accepted(pid, descriptor)
             })
         });

@@ -61,7 +61,7 @@ pub(crate) fn doing(part: &RequestPart) -> String {
         _ if part.others => "serving other requests".to_owned(),
         (WaitReason::Running, None) => "on a CPU, in code of its own".to_owned(),
         (WaitReason::Running, Some(call)) => format!("on a CPU, in {call}"),
-        (WaitReason::Unknown, None) => "not recorded".to_owned(),
+        (WaitReason::Unknown, None) => "blocked outside of the calls that were recorded".to_owned(),
         (WaitReason::Unknown, Some(call)) => format!("blocked in {call}"),
         (reason, None) => wording::reason(reason).to_owned(),
         (reason, Some(call)) => format!("{}, in {call}", wording::reason(reason)),

@@ -24,7 +24,7 @@ use crate::progress_line::ProgressLine;
   genba wait --html waits.html -- make -j4      the same as a page, with a timeline of threads
   genba wait -p 1234 --seconds 10               a running process for ten seconds
   genba wait -p 1234                            until Ctrl-C or its end
-  sudo genba wait -p 1234 --seconds 10 --requests  what its slow requests wait for
+  genba wait -p 1234 --seconds 10 --requests    what its slow requests wait for
   genba report --off-cpu                        then: functions and stacks by time off a CPU
   genba flame latest                            and all threads' wall time as a flame graph
 
@@ -42,8 +42,8 @@ pub struct Args {
           value_parser = parse_duration)]
     seconds: Option<std::time::Duration>,
 
-    /// Also a server's requests one by one: what slow ones waited for that fast ones did not. Records every
-    /// system call (needs root, or CAP_PERFMON and tracefs).
+    /// Also a server's requests one by one: what slow ones waited for that fast ones did not. Records system
+    /// calls: all of them as root, else reads, writes, polls, futex, fsync and sleeps.
     #[arg(long)]
     requests: bool,
 

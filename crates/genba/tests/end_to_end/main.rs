@@ -36,3 +36,4 @@ mod sweep;
 mod top;
 mod try_variants;
 mod wait;
+mod wait_requests;

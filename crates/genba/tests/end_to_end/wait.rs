@@ -10,7 +10,12 @@ use serde_json::Value;
 
 /// The document of a command with genba's exit code; `None`, with a skip, where this machine cannot
 /// watch threads.
-fn waits(test: &str, directory: &Path, options: &[&str], command: &[&str]) -> Option<(Value, i32)> {
+pub fn waits(
+    test: &str,
+    directory: &Path,
+    options: &[&str],
+    command: &[&str],
+) -> Option<(Value, i32)> {
     let mut arguments = vec!["wait", "--json=waits.json"];
     arguments.extend(options);
     if !command.is_empty() {
@@ -32,11 +37,11 @@ fn waits(test: &str, directory: &Path, options: &[&str], command: &[&str]) -> Op
     Some((all, code))
 }
 
-fn list<'a>(all: &'a Value, name: &str) -> &'a [Value] {
+pub fn list<'a>(all: &'a Value, name: &str) -> &'a [Value] {
     all[name].as_array().expect("a list")
 }
 
-fn number(value: &Value) -> f64 {
+pub fn number(value: &Value) -> f64 {
     value
         .as_f64()
         .unwrap_or_else(|| panic!("no number: {value}"))
@@ -327,84 +332,6 @@ fn arguments_that_exclude_each_other_are_refused() {
             "{arguments:?}: {said}"
         );
     }
-}
-
-/// Answers lines; one that says "slow" after a sleep. Ends with the line "end".
-const SERVER: &str = "
-import socket, sys, time
-listener = socket.create_server(('127.0.0.1', 0))
-with open('port.part', 'w') as file: file.write(str(listener.getsockname()[1]))
-import os; os.rename('port.part', 'port')
-connection, _ = listener.accept()
-while True:
-    line = connection.recv(100)
-    if line == b'slow': time.sleep(0.2)
-    connection.send(b'done')
-    if line == b'end': break
-";
-
-#[test]
-fn slow_requests_of_a_server_have_what_they_waited_for() {
-    use std::io::{Read, Write};
-    let test = "slow_requests_of_a_server_have_what_they_waited_for";
-    if !Path::new("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id").exists() {
-        return genba_testing::skip(test, "tracepoints", "tracefs cannot be read");
-    }
-    let directory = scratch();
-    let here = directory.path().to_owned();
-    let client = std::thread::spawn(move || {
-        let port = here.join("port");
-        let port: u16 = loop {
-            match fs::read_to_string(&port) {
-                Ok(text) => break text.parse().unwrap(),
-                Err(_) => std::thread::yield_now(),
-            }
-        };
-        let mut connection = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
-        let mut ask = |line: &str| {
-            connection.write_all(line.as_bytes()).unwrap();
-            let mut answer = [0; 4];
-            connection.read_exact(&mut answer).unwrap();
-        };
-        for number in 0..60 {
-            ask(if number % 20 == 7 { "slow" } else { "fast" });
-        }
-        ask("end");
-    });
-    let command = ["python3", "-c", SERVER];
-    let Some((all, code)) = waits(test, directory.path(), &["--requests"], &command) else {
-        return;
-    };
-    client.join().expect("the client ended");
-    assert_eq!(code, 0);
-    let requests = &all["requests"];
-    if requests.is_null() {
-        let notes = all["notes"].to_string();
-        assert!(notes.contains("requests were not watched"), "{notes}");
-        return genba_testing::skip(test, "tracepoints", &notes);
-    }
-    assert_eq!(
-        (&requests["count"], &requests["connections"]),
-        (&61.into(), &1.into())
-    );
-    assert_eq!(requests["lost_records"], 0);
-    let slowest = list(requests, "slowest");
-    assert!(
-        slowest[..3]
-            .iter()
-            .all(|one| number(&one["seconds"]) >= 0.2),
-        "{requests}"
-    );
-    for one in &slowest[..3] {
-        assert_eq!(one["most"]["call"], "clock_nanosleep", "{requests}");
-        assert_eq!(one["most"]["state"], "sleep", "{requests}");
-    }
-    let first = &list(requests, "parts")[0];
-    assert_eq!(first["call"], "clock_nanosleep", "{requests}");
-    assert_eq!(
-        (&first["slow_requests"], &first["fast_seconds"]),
-        (&3.into(), &0.0.into())
-    );
 }
 
 #[test]

@@ -1,14 +1,19 @@
 //! The records of system calls and switches of a target's threads, from the kernel's tracepoints.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use perf_event_open_sys::bindings::perf_event_attr;
+use perf_event_open_sys::bindings::{
+    PERF_COUNT_SW_DUMMY, PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT, perf_event_attr,
+};
 
 use super::request_log::{CallEvent, CallRecord};
-use crate::event::EventSpec;
+use super::traced_calls::TracedCalls;
+use super::tracepoint_search::close_later;
+use super::unused_calls::{Change, UnusedCalls};
 use crate::perfdata::attr::sample;
-use crate::perfdata::record::{Raw, kind, misc};
+use crate::perfdata::record::{Raw, kind, misc, task};
 use crate::sampler::opened_events::{OpenedEvents, open_threads};
 use crate::sampler::ring_buffer::SampleCounts;
 use crate::sampler::{Target, syscalls};
@@ -16,35 +21,51 @@ use crate::sampler::{Target, syscalls};
 /// Pages of a ring buffer: 4 MiB have 30,000 records, which a server of two CPUs makes in 100 ms.
 const RING_PAGES: usize = 1024;
 
+/// Most events: the kernel takes 1 to 2 KB for each.
+const MAX_EVENTS: usize = 40_000;
+/// Descriptors that are left for all else.
+const OTHER_DESCRIPTORS: usize = 512;
+
 /// The open events.
 pub struct CallTrace {
-    /// Ends of system calls, and switches.
-    exits: OpenedEvents,
-    /// Beginnings, into the same ring buffers.
-    entries: Vec<OwnedFd>,
-    /// Number of the tracepoint `sys_enter`, which its records begin with.
-    entry_id: u64,
+    /// Switches and ends of threads, with the ring buffers.
+    switches: OpenedEvents,
+    /// Tracepoints of each call, into the same ring buffers.
+    calls: Vec<Vec<OwnedFd>>,
+    /// By a tracepoint's number: the index of its call, and whether it is the beginning.
+    call_of: HashMap<u64, (usize, bool)>,
+    /// Whether all calls are recorded, or some.
+    pub of_all_calls: bool,
+    unused: UnusedCalls,
     counts: SampleCounts,
 }
 
 impl CallTrace {
-    /// Opens the tracepoints on a target's threads as `threads` lists them.
+    /// Opens the tracepoints on a target's threads as `threads` lists them: those of all calls, or those that users
+    /// may have.
     ///
     /// # Errors
     /// Why they cannot be had, with what allows it.
     pub fn open(target: Target, threads: &dyn Fn() -> Vec<i32>) -> Result<Self, String> {
         const ALLOW: &str = "\n  to allow it: run genba as root, or give it CAP_PERFMON and the right to read tracefs \
                              (sudo mount -t tracefs nodev /sys/kernel/tracing)";
-        let refused = |why: String| format!("requests were not watched: {why}{ALLOW}");
-        let event = |name: &str| EventSpec::parse(name).map_err(|error| refused(error.to_string()));
-        let (enter, exit) = (
-            event("raw_syscalls:sys_enter")?,
-            event("raw_syscalls:sys_exit")?,
-        );
-        let plan = |event: &EventSpec| {
+        let all = TracedCalls::all().and_then(|calls| Self::open_calls(calls, target, threads));
+        all.or_else(|_| {
+            TracedCalls::listed().and_then(|calls| Self::open_calls(calls, target, threads))
+        })
+        .map_err(|why| format!("requests were not watched: {why}{ALLOW}"))
+    }
+
+    fn open_calls(
+        mut calls: TracedCalls,
+        target: Target,
+        threads: &dyn Fn() -> Vec<i32>,
+    ) -> Result<Self, String> {
+        let for_users = !calls.of_all_calls;
+        let base = |kind, config| {
             let mut attr = perf_event_attr {
-                type_: event.kind,
-                config: event.config,
+                type_: kind,
+                config,
                 sample_type: sample::TID | sample::TIME | sample::RAW,
                 clockid: libc::CLOCK_MONOTONIC,
                 ..Default::default()
@@ -56,75 +77,134 @@ impl CallTrace {
             attr.set_sample_id_all(1);
             attr.set_use_clockid(1);
             attr.set_watermark(1);
+            attr.set_exclude_kernel(for_users.into());
+            attr.set_exclude_hv(for_users.into());
             attr
         };
         let (Target::BeforeExec(pid) | Target::Running(pid)) = target;
         let mut pages = RING_PAGES;
-        let (exits, mut of_entries) = loop {
-            let mut attr = plan(&exit);
+        let switches = loop {
+            let mut attr = base(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY.into());
             attr.set_context_switch(1);
+            attr.set_task(1);
             let half = (pages * rustix::param::page_size() / 2) as u32;
             attr.__bindgen_anon_2.wakeup_watermark = half;
             match open_threads(&[pid], threads, &mut attr, pages) {
-                Ok(opened) => break (opened, plan(&enter)),
+                Ok(opened) => break opened,
                 Err(_) if pages > 8 => pages /= 2,
-                Err((_, error)) => return Err(refused(error.to_string())),
+                Err((_, error)) => return Err(error.to_string()),
             }
         };
-        let mut entries = Vec::with_capacity(exits.events.len());
-        for (event, (tid, cpu)) in exits.events.iter().zip(&exits.places) {
-            // A thread may have ended meanwhile.
-            if let Ok(entry) = syscalls::open(&mut of_entries, *tid, *cpu)
-                && syscalls::set_output(&entry, event).is_ok()
-            {
-                entries.push(entry);
+        let places = switches.places.len();
+        let room = MAX_EVENTS.min(syscalls::descriptor_limit().saturating_sub(OTHER_DESCRIPTORS));
+        if !calls.limit(room / places) {
+            return Err(format!(
+                "{places} pairs of threads and CPUs need more events than the limit on open files or memory allows"
+            ));
+        }
+        let mut opened = Vec::with_capacity(calls.events.len());
+        let mut call_of = HashMap::new();
+        for (index, pair) in calls.events.iter().enumerate() {
+            let mut of_call = Vec::with_capacity(2 * places);
+            for event in pair {
+                let mut attr = base(PERF_TYPE_TRACEPOINT, event.id);
+                open_at(&switches, &mut attr, &mut of_call).map_err(|error| error.to_string())?;
+                call_of.insert(event.id, (index, event.is_entry));
             }
+            opened.push(of_call);
         }
         Ok(Self {
-            exits,
-            entries,
-            entry_id: enter.config,
+            switches,
+            unused: UnusedCalls::new(opened.len()),
+            calls: opened,
+            call_of,
+            of_all_calls: calls.of_all_calls,
             counts: SampleCounts::default(),
         })
     }
 
     /// The events whose ring buffers fill, to poll.
     pub fn ring_events(&self) -> impl Iterator<Item = &OwnedFd> {
-        let events = &self.exits.events;
-        self.exits.ring_events.iter().map(|at| &events[*at])
+        let events = &self.switches.events;
+        self.switches.ring_events.iter().map(|at| &events[*at])
     }
 
     /// Starts the records of a running target.
     pub fn enable(&self) -> io::Result<()> {
-        self.exits.events.iter().try_for_each(syscalls::enable)?;
-        self.entries.iter().try_for_each(syscalls::enable)
+        self.switches.events.iter().try_for_each(syscalls::enable)?;
+        let mut calls = self.calls.iter().flatten();
+        calls.try_for_each(syscalls::enable)
     }
 
     /// Ends them.
     pub fn disable(&self) -> io::Result<()> {
-        self.exits.events.iter().try_for_each(syscalls::disable)?;
-        self.entries.iter().try_for_each(syscalls::disable)
+        self.switches
+            .events
+            .iter()
+            .try_for_each(syscalls::disable)?;
+        let mut calls = self.calls.iter().flatten();
+        calls.try_for_each(syscalls::disable)
     }
 
-    /// Records that the kernel had no room for.
-    pub fn lost(&self) -> u64 {
-        self.counts.lost
+    /// Closes the events. Returns how many records the kernel had no room for, and whether all calls were recorded.
+    pub fn finish(self) -> (u64, bool) {
+        let Self {
+            switches, calls, ..
+        } = self;
+        close_later((switches.events, switches.rings, calls));
+        (self.counts.lost, self.of_all_calls)
     }
 
     /// The records since the last call; those of one CPU are in order.
-    pub fn drain(&mut self, take: &mut dyn FnMut(CallRecord)) -> io::Result<()> {
-        let entry_id = self.entry_id;
-        self.exits.drain_records(&mut self.counts, &mut |raw| {
-            if let Some(record) = parse(raw, entry_id) {
+    pub fn drain(&mut self, now: u64, take: &mut dyn FnMut(CallRecord)) -> io::Result<()> {
+        let (call_of, unused) = (&self.call_of, &mut self.unused);
+        self.switches.drain_records(&mut self.counts, &mut |raw| {
+            let mut is_entry = |id: u64| {
+                let (call, is_entry) = call_of.get(&id)?;
+                unused.used(*call);
+                Some(*is_entry)
+            };
+            if let Some(record) = parse(raw, &mut is_entry) {
+                if record.event == CallEvent::In {
+                    unused.switched();
+                }
                 take(record);
             }
-        })
+        })?;
+        match self.unused.step(now) {
+            None => Ok(()),
+            Some(Change::EnableAll) => self.enable(),
+            Some(Change::Disable(calls)) => calls
+                .iter()
+                .flat_map(|call| &self.calls[*call])
+                .try_for_each(syscalls::disable),
+        }
     }
 }
 
-/// A record as what it says of a thread. Layout: perf_event_open(2); the tracepoints' fields have been at
-/// these places since Linux 2.6.37 (`events/raw_syscalls/*/format`).
-fn parse(raw: &Raw<'_>, entry_id: u64) -> Option<CallRecord> {
+/// Opens an event of each thread and CPU that has switches, into the ring buffer of these.
+fn open_at(
+    switches: &OpenedEvents,
+    attr: &mut perf_event_attr,
+    opened: &mut Vec<OwnedFd>,
+) -> io::Result<()> {
+    for ((tid, cpu), of_switches) in switches.places.iter().zip(&switches.events) {
+        match syscalls::open(attr, *tid, *cpu) {
+            Ok(event) => {
+                syscalls::set_output(&event, of_switches)?;
+                opened.push(event);
+            }
+            // The thread may have ended meanwhile.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A record as what it says of a thread; `is_entry` knows the tracepoints. Layout: perf_event_open(2); the tracepoints' fields have been at
+/// these places since Linux 2.6.37 (`events/raw_syscalls/*/format`, `events/syscalls/*/format`).
+fn parse(raw: &Raw<'_>, is_entry: &mut dyn FnMut(u64) -> Option<bool>) -> Option<CallRecord> {
     /// Of a sample: process, thread, time, size of what the tracepoint wrote.
     const HEAD: usize = 20;
     let body = raw.body;
@@ -141,9 +221,10 @@ fn parse(raw: &Raw<'_>, entry_id: u64) -> Option<CallRecord> {
     match raw.kind {
         kind::SAMPLE => {
             let id = u64::from(u16::from_le_bytes(*body.get(HEAD..)?.first_chunk()?));
-            let number = word(HEAD + 8)? as i64;
+            // 32 bits in the tracepoints of one call.
+            let number = i64::from(half(HEAD + 8)? as i32);
             let value = word(HEAD + 16)?;
-            let event = match id == entry_id {
+            let event = match is_entry(id)? {
                 true => CallEvent::Enter {
                     number,
                     first: value,
@@ -162,6 +243,15 @@ fn parse(raw: &Raw<'_>, entry_id: u64) -> Option<CallRecord> {
                 _ => CallEvent::Preempted,
             };
             identity(body.len().checked_sub(16)?, event)
+        }
+        kind::EXIT => {
+            let gone = task(raw)?;
+            Some(CallRecord {
+                pid: gone.pid,
+                tid: gone.tid,
+                time: word(body.len().checked_sub(8)?)?,
+                event: CallEvent::Ends,
+            })
         }
         _ => None,
     }
@@ -188,7 +278,8 @@ mod tests {
     }
 
     fn parsed(kind: u32, misc: u16, body: &[u8]) -> Option<CallRecord> {
-        parse(&Raw { kind, misc, body }, ENTRY)
+        let known = HashMap::from([(ENTRY, true), (ENTRY - 1, false)]);
+        parse(&Raw { kind, misc, body }, &mut |id| known.get(&id).copied())
     }
 
     #[test]
@@ -221,7 +312,16 @@ mod tests {
             parsed(kind::SWITCH, 0, trailer),
             Some(record(CallEvent::In))
         );
+        // Process, parent, thread, its creator, time, trailer.
+        let mut exit = Vec::new();
+        exit.extend([7, 1, 9, 1].into_iter().flat_map(i32::to_le_bytes));
+        exit.extend(1200u64.to_le_bytes());
+        exit.extend(trailer);
+        let ends = parsed(kind::EXIT, 0, &exit);
+        assert_eq!(ends, Some(record(CallEvent::Ends)));
         assert_eq!(parsed(kind::COMM, 0, trailer), None);
+        // Another tracepoint's.
+        assert_eq!(parsed(kind::SAMPLE, 0, &sample(7, 1, 0)), None);
     }
 
     proptest! {

@@ -66,6 +66,8 @@ pub struct SeenRequests {
     /// Records of system calls that the kernel had no room for, or of more threads than are followed: requests of that
     /// time are wrong or missing.
     pub lost: u64,
+    /// Whether all system calls were recorded; else those that requests are made of, and some that wait.
+    pub of_all_calls: bool,
     /// The time of each, or of some drawn at random, ns.
     pub times: Vec<u64>,
     /// The slowest, slowest first.
@@ -109,13 +111,14 @@ impl KeptRequests {
     }
 
     /// All that was kept.
-    pub fn finish(mut self, connections: u64, lost: u64) -> SeenRequests {
+    pub fn finish(mut self, connections: u64, lost: u64, of_all_calls: bool) -> SeenRequests {
         let mut slowest: Vec<SeenRequest> = self.slow.drain().map(|(_, one)| one).collect();
         slowest.sort_by_key(|one| (Reverse(one.ns), one.began));
         SeenRequests {
             count: self.count,
             connections,
             lost,
+            of_all_calls,
             times: self.times,
             slowest,
             drawn: self.drawn,
@@ -150,7 +153,7 @@ mod tests {
                 parts: Vec::new(),
             });
         }
-        let all = kept.finish(3, 0);
+        let all = kept.finish(3, 0, true);
         assert_eq!((all.count, all.connections), (COUNT, 3));
         let slowest: Vec<u64> = all.slowest.iter().map(|one| one.ns).collect();
         let expected: Vec<u64> = (0..MAX_SLOWEST as u64).map(|at| COUNT - 1 - at).collect();

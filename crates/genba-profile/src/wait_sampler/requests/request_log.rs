@@ -37,6 +37,8 @@ pub enum CallEvent {
     Preempted,
     /// It gives up its CPU.
     Blocks,
+    /// It ends.
+    Ends,
     /// A snapshot saw it blocked in a system call.
     Seen {
         /// Number of the system call.
@@ -78,6 +80,8 @@ struct Thread {
     kind: PartKind,
     since: u64,
     state: Option<StateIndex>,
+    /// The call of that state: also one that is not recorded.
+    seen_call: i64,
     /// The connection that it read from last or wrote to.
     connection: Option<u64>,
     /// When it was told last that descriptors are ready; 0 once it has waited for other work since. And when it
@@ -94,6 +98,7 @@ impl Thread {
             kind: PartKind::Running,
             since: time,
             state: None,
+            seen_call: -1,
             connection: None,
             ready: 0,
             woken: 0,
@@ -105,6 +110,7 @@ impl Thread {
     fn end_piece(&mut self, time: u64, most: usize) {
         let ns = time.saturating_sub(self.since);
         let state = self.state.take();
+        let seen_call = std::mem::replace(&mut self.seen_call, -1);
         if ns == 0 {
             return;
         }
@@ -116,7 +122,7 @@ impl Thread {
             end: time,
             ns,
             kind: self.kind,
-            call: self.call.map_or(-1, |(number, ..)| number),
+            call: self.call.map_or(seen_call, |(number, ..)| number),
             state,
             connection,
         });
@@ -219,15 +225,20 @@ impl RequestLog {
         self.follow(known, is_accepted);
     }
 
-    /// No more records will come; so many were lost on the way.
-    pub fn finish(mut self, lost: u64, is_accepted: &mut IsAccepted<'_>) -> SeenRequests {
+    /// No more records will come from a trace that lost so many, and was of all calls or some.
+    pub fn finish(
+        mut self,
+        (lost, of_all_calls): (u64, bool),
+        is_accepted: &mut IsAccepted<'_>,
+    ) -> SeenRequests {
         self.follow(u64::MAX, is_accepted);
         for connection in self.connections.into_values().flatten() {
             if let Some(answered) = connection.answered {
                 self.kept.add(answered);
             }
         }
-        self.kept.finish(self.served, lost + self.not_followed)
+        let lost = lost + self.not_followed;
+        self.kept.finish(self.served, lost, of_all_calls)
     }
 
     fn follow(&mut self, known: u64, is_accepted: &mut IsAccepted<'_>) {
@@ -256,8 +267,10 @@ impl RequestLog {
         let most = most.clamp(PIECES_OF_THREAD.0, PIECES_OF_THREAD.1);
         let thread = self.threads.entry(tid).or_insert_with(|| Thread::new(time));
         if let CallEvent::Seen { call, state } = event {
-            if thread.kind == PartKind::Blocked && thread.call.is_some_and(|one| one.0 == call) {
+            let recorded = thread.call.map(|one| one.0);
+            if thread.kind == PartKind::Blocked && recorded.unwrap_or(call) == call {
                 thread.state = Some(state);
+                thread.seen_call = call;
             }
             return;
         }
@@ -274,10 +287,10 @@ impl RequestLog {
                     thread.ready = 0;
                 }
             }
-            CallEvent::Enter { number, .. } if number == libc::SYS_exit => {
+            CallEvent::Ends if tid != pid => {
                 self.threads.remove(&tid);
             }
-            CallEvent::Enter { number, .. } if number == libc::SYS_exit_group => {
+            CallEvent::Ends => {
                 self.threads.remove(&tid);
                 let of_process = |key: &&(i32, u64)| key.0 == pid;
                 let gone: Vec<_> = self

@@ -110,7 +110,7 @@ impl WaitSampler<'_> {
 
     fn drain_calls(&mut self, round: u64) -> io::Result<()> {
         if let Some((calls, log)) = &mut self.requests {
-            calls.drain(&mut |record| log.add(record))?;
+            calls.drain(round, &mut |record| log.add(record))?;
             let accepted = &mut self.accepted;
             log.end_of_round(round, &mut |pid, descriptor| {
                 accepted.is_accepted(pid, descriptor)

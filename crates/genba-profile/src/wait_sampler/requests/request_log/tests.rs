@@ -12,7 +12,9 @@ fn requests(records: &[CallRecord]) -> SeenRequests {
     for record in records {
         log.add(*record);
     }
-    log.finish(0, &mut |_, descriptor| Some(descriptor >= FIRST_CONNECTION))
+    log.finish((0, true), &mut |_, descriptor| {
+        Some(descriptor >= FIRST_CONNECTION)
+    })
 }
 
 /// A stream of records of process 1.
@@ -140,6 +142,43 @@ fn a_thread_that_waited_for_other_work_begins_a_request_when_it_reads_it() {
 }
 
 #[test]
+fn a_wait_in_a_call_that_is_not_recorded_is_what_a_snapshot_saw() {
+    const MSYNC: i64 = libc::SYS_msync;
+    let mut stream = Stream::default();
+    stream.call([10, 11], 5, (READ, 10), 64);
+    stream.add(20, 5, CallEvent::Blocks);
+    let (call, state) = (MSYNC, 7);
+    stream.add(50, 5, CallEvent::Seen { call, state });
+    stream.add(120, 5, CallEvent::In);
+    // Nobody saw this one.
+    stream.add(130, 5, CallEvent::Blocks);
+    stream.add(135, 5, CallEvent::In);
+    stream.call([140, 150], 5, (WRITE, 10), 20);
+    let one = &requests(&stream.0).slowest[0];
+    assert_eq!((one.began, one.ns), (10, 140));
+    let seen = one.parts.iter().find(|one| one.call == MSYNC).unwrap();
+    assert_eq!(
+        (seen.kind, seen.ns, seen.state),
+        (PartKind::Blocked, 100, Some(7))
+    );
+    assert_eq!(part(one, PartKind::Blocked, -1), 5);
+}
+
+#[test]
+fn connections_of_a_process_that_ends_are_forgotten_and_its_threads() {
+    let mut stream = Stream::default();
+    stream.call([1, 2], 1, (READ, 10), 64);
+    stream.call([3, 4], 1, (WRITE, 10), 9);
+    stream.add(5, 6, CallEvent::Ends);
+    stream.add(6, 1, CallEvent::Ends);
+    // Another process of the same number: its connection is another one.
+    stream.call([7, 8], 1, (READ, 10), 64);
+    stream.call([9, 10], 1, (WRITE, 10), 9);
+    let all = requests(&stream.0);
+    assert_eq!((all.count, all.connections), (2, 2));
+}
+
+#[test]
 fn records_of_more_threads_than_are_followed_count_as_lost() {
     let mut stream = Stream::default();
     for tid in 0..MAX_THREADS as i32 + 3 {
@@ -261,7 +300,7 @@ proptest! {
                 log.end_of_round(record.time, &mut accepted);
             }
         }
-        let cut = log.finish(0, &mut accepted);
+        let cut = log.finish((0, true), &mut accepted);
         prop_assert_eq!(cut.slowest, whole.slowest);
     }
 }
