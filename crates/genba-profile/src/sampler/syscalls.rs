@@ -1,5 +1,6 @@
 //! The system calls of perf events.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -62,6 +63,12 @@ pub fn disable(fd: &OwnedFd) -> io::Result<()> {
 pub fn set_output(fd: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
     // SAFETY: both descriptors are events'.
     check(unsafe { sys::ioctls::SET_OUTPUT(fd.as_raw_fd(), ring.as_raw_fd()) })
+}
+
+/// Lets a tracepoint make records only where a filter on its fields holds (`Documentation/trace/events.rst`).
+pub fn set_filter(fd: &OwnedFd, filter: &CStr) -> io::Result<()> {
+    // SAFETY: the descriptor is an event's; the kernel reads the string up to its end.
+    check(unsafe { sys::ioctls::SET_FILTER(fd.as_raw_fd(), filter.as_ptr().cast_mut()) })
 }
 
 /// Returns the id that an event's records carry.

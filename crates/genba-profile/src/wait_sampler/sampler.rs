@@ -189,7 +189,10 @@ impl<'s> WaitSampler<'s> {
             }
             None => None,
         };
-        let wakes = WakeTrace::open();
+        let wakes = WakeTrace::open(match target {
+            Target::BeforeExec(pid) => Some(pid),
+            Target::Running(_) => None,
+        });
         let event = WrittenEvent {
             attr: syscalls::attr_bytes(&attr),
             name: name.to_owned(),

@@ -1,6 +1,8 @@
 //! When threads are woken, from the scheduler's tracepoint `sched_wakeup`: root's, or that of who may trace.
 
+use std::ffi::CString;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 
 use perf_event_open_sys::bindings::perf_event_attr;
 
@@ -16,14 +18,19 @@ use crate::sampler::syscalls;
 const RING_PAGES: usize = 64;
 
 /// The open events, of all CPUs: a wake-up is an event of who wakes, which may be an interrupt or another program.
+///
+/// Of threads that were there at the start the kernel's account is read, which has their time after wake-ups. Their
+/// wake-ups are not recorded, nor those of other programs that were there: a record takes 0.8 µs of who wakes, the
+/// filter 0.3.
 pub struct WakeTrace {
     opened: OpenedEvents,
     counts: SampleCounts,
 }
 
 impl WakeTrace {
-    /// Opens and starts the tracepoint on all CPUs; `None` where it is refused.
-    pub fn open() -> Option<Self> {
+    /// Opens and starts the tracepoint on all CPUs, of `first` and of threads that begin from now on; `None` where it
+    /// is refused.
+    pub fn open(first: Option<i32>) -> Option<Self> {
         let event = EventSpec::parse("sched:sched_wakeup").ok()?;
         let mut attr = perf_event_attr {
             type_: event.kind,
@@ -37,7 +44,16 @@ impl WakeTrace {
         attr.set_watermark(1);
         // Who waits for switches reads these as well: no wake-ups of their own.
         attr.__bindgen_anon_2.wakeup_watermark = u32::MAX;
+        attr.set_disabled(1);
         let opened = open_cpus(&online_cpus(), &mut attr, RING_PAGES).ok()?;
+        let filter = newer_threads(first);
+        for event in &opened.events {
+            if let Some(filter) = &filter {
+                // Without it there are only more records.
+                let _ = syscalls::set_filter(event, filter);
+            }
+            syscalls::enable(event).ok()?;
+        }
         Some(Self {
             opened,
             counts: SampleCounts::default(),
@@ -62,6 +78,31 @@ impl WakeTrace {
             }
         })
     }
+}
+
+/// The filter of `first` and of threads that begin from now on, by their numbers; `None` where numbers begin anew soon, or
+/// are not those that the kernel records.
+fn newer_threads(first: Option<i32>) -> Option<CString> {
+    /// Inode of the first namespace of process ids (`PROC_PID_INIT_INO` of the kernel).
+    const FIRST_NAMESPACE: u64 = 0xefff_fffc;
+    let namespace = std::fs::metadata("/proc/self/ns/pid").ok()?.ino();
+    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let most = std::fs::read_to_string("/proc/sys/kernel/pid_max").ok()?;
+    let filter = filter(&load, &most, first)?;
+    (namespace == FIRST_NAMESPACE).then_some(filter)
+}
+
+/// The same from `/proc/loadavg`, which ends with the number that was given last, and the highest number.
+fn filter(load: &str, most: &str, first: Option<i32>) -> Option<CString> {
+    /// Then threads with low numbers begin: not within hours.
+    const MIN_NUMBERS_LEFT: u32 = 1_000_000;
+    let last: u32 = load.trim_end().rsplit_once(' ')?.1.parse().ok()?;
+    let most: u32 = most.trim_end().parse().ok()?;
+    let text = match first {
+        Some(first) => format!("pid > {last} || pid == {first}"),
+        None => format!("pid > {last}"),
+    };
+    (most.checked_sub(last)? > MIN_NUMBERS_LEFT).then(|| CString::new(text).ok())?
 }
 
 /// Time and woken thread of a record. Layout: perf_event_open(2); the tracepoint's fields are at these places since
@@ -98,6 +139,20 @@ mod tests {
         };
         assert_eq!(woken(&record(kind::SAMPLE)), Some((1234, 77)));
         assert_eq!(woken(&record(kind::COMM)), None);
+    }
+
+    #[test]
+    fn threads_that_were_there_are_filtered_out_unless_numbers_begin_anew_soon() {
+        let of = |load, most, first| {
+            let filter = filter(load, most, first);
+            filter.map(|text| text.into_string().unwrap())
+        };
+        let load = "0.1 0.2 0.3 1/99 1234\n";
+        assert_eq!(of(load, "4194304\n", None).unwrap(), "pid > 1234");
+        let of_command = of(load, "4194304", Some(1230)).unwrap();
+        assert_eq!(of_command, "pid > 1234 || pid == 1230");
+        assert_eq!(of(load, "32768", None), None);
+        assert_eq!(of("", "4194304", None), None);
     }
 
     proptest! {
