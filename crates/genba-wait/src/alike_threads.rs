@@ -53,63 +53,37 @@ impl Pools {
     }
 }
 
-/// Times of a pool, ns, by the accounts and by snapshots.
+/// What snapshots saw of a pool's threads between giving up a CPU and the next.
 #[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    wall: f64,
-    /// On a CPU or runnable, as far as accounts tell.
-    ready: f64,
-    undivided: f64,
-    seen: f64,
-    seen_ready: f64,
-    snapshots: u64,
+struct Looks {
+    all: u64,
+    ready: u64,
 }
 
-impl Times {
-    fn add(&mut self, other: &Self) {
-        self.wall += other.wall;
-        self.ready += other.ready;
-        self.undivided += other.undivided;
-        self.seen += other.seen;
-        self.seen_ready += other.seen_ready;
-        self.snapshots += other.snapshots;
+impl Looks {
+    fn add(&mut self, all: u64, ready: u64) {
+        self.all += all;
+        self.ready += ready;
     }
 
-    /// Share of the undivided time in which threads were runnable: what accounts lack of the time that snapshots saw.
-    fn runnable_share(&self) -> f64 {
-        if self.undivided <= 0.0 || self.seen <= 0.0 || self.snapshots < MIN_SNAPSHOTS {
-            return 0.0;
-        }
-        let ready = self.wall * self.seen_ready / self.seen;
-        ((ready - self.ready) / self.undivided).clamp(0.0, 1.0)
+    /// Share of that time in which threads were runnable; `None` after too few looks.
+    fn runnable_share(&self) -> Option<f64> {
+        (self.all >= MIN_SNAPSHOTS).then(|| self.ready as f64 / self.all as f64)
     }
 }
 
-/// Divides the time of threads for which their account does not say whether they were blocked or already runnable.
+/// Divides the time of threads for which their account does not say whether they were blocked or already runnable:
+/// as threads of the same name were seen in such time, else as any were.
 pub fn divide(recording: &mut WaitRecording, pools: &Pools) {
-    let mut times: Vec<Times> = pools.each();
+    let mut looks: Vec<Looks> = pools.each();
+    let mut of_all = Looks::default();
     for (at, thread) in recording.threads.iter().enumerate() {
-        let of_pool = &mut times[pools.pool(at)];
-        of_pool.wall += thread.ended.saturating_sub(thread.began) as f64;
-        of_pool.ready += (thread.running + thread.runnable) as f64;
-        of_pool.undivided += thread.undivided as f64;
+        looks[pools.pool(at)].add(thread.looks, thread.ready_looks);
+        of_all.add(thread.looks, thread.ready_looks);
     }
-    for state in &recording.states {
-        let of_pool = &mut times[pools.pool(state.thread as usize)];
-        of_pool.seen += state.ns;
-        of_pool.snapshots += state.snapshots;
-        if state.wait.is_none() {
-            of_pool.seen_ready += state.ns;
-        }
-    }
-    let mut all = Times::default();
-    times.iter().for_each(|one| all.add(one));
     for (at, thread) in recording.threads.iter_mut().enumerate() {
-        let of_pool = &times[pools.pool(at)];
-        let share = match of_pool.snapshots >= MIN_SNAPSHOTS {
-            true => of_pool.runnable_share(),
-            false => all.runnable_share(),
-        };
+        let share = looks[pools.pool(at)].runnable_share();
+        let share = share.or_else(|| of_all.runnable_share()).unwrap_or(0.0);
         thread.runnable += (thread.undivided as f64 * share) as u64;
         thread.undivided = 0;
     }
@@ -144,35 +118,37 @@ mod tests {
             running: 100,
             runnable: 100,
             undivided: 800,
+            looks: 10,
+            ready_looks: 5,
             ..WatchedThread::default()
         }
     }
 
-    #[test]
-    fn undivided_time_divides_as_threads_of_the_name_were_seen() {
+    fn divided(threads: Vec<WatchedThread>) -> Vec<u64> {
         let mut recording = WaitRecording {
-            threads: vec![short("worker"), short("worker"), short("worker")],
-            // Ready in 60 % of what was seen: 20 % are accounted for, so half of the rest.
-            states: vec![state(0, false, 600.0, 12), state(1, true, 400.0, 8)],
+            threads,
             ..WaitRecording::default()
         };
         let pools = Pools::of(&recording);
         divide(&mut recording, &pools);
-        let runnable: Vec<u64> = recording.threads.iter().map(|one| one.runnable).collect();
-        assert_eq!(runnable, [500, 500, 500]);
         assert!(recording.threads.iter().all(|one| one.undivided == 0));
+        recording.threads.iter().map(|one| one.runnable).collect()
     }
 
     #[test]
-    fn few_snapshots_divide_nothing() {
-        let mut recording = WaitRecording {
-            threads: vec![short("worker")],
-            states: vec![state(0, false, 600.0, 3)],
-            ..WaitRecording::default()
+    fn undivided_time_divides_as_threads_of_the_name_were_seen() {
+        let blocked = WatchedThread {
+            ready_looks: 0,
+            ..short("other")
         };
-        let pools = Pools::of(&recording);
-        divide(&mut recording, &pools);
-        assert_eq!(recording.threads[0].runnable, 100);
+        // Half of 20 looks found workers runnable; of the others there are too few, and a third of all 30 were.
+        let threads = vec![short("worker"), short("worker"), blocked];
+        assert_eq!(divided(threads), [500, 500, 100 + 800 / 3]);
+    }
+
+    #[test]
+    fn few_looks_divide_nothing() {
+        assert_eq!(divided(vec![short("worker")]), [100]);
     }
 
     #[test]

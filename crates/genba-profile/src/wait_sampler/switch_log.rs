@@ -22,8 +22,11 @@ pub enum Event {
     Blocks,
     /// It could go on again; recorded only with the scheduler's tracepoints.
     Wakes,
-    /// Its account was read; no change of its state.
-    Looked,
+    /// Its account was read, and it was or was not blocked in a call; no change of its state.
+    Looked {
+        /// Whether it was not.
+        ready: bool,
+    },
     /// It ends.
     Ends,
 }
@@ -40,6 +43,10 @@ pub struct WholeLife {
     pub late_runnable: u64,
     /// Since then: from giving up its CPU to the next, ns. Where wake-ups are not recorded it was runnable for a part of it.
     pub late_blocked: u64,
+    /// How often it was looked at from giving up its CPU to the next, and how often it was runnable then.
+    pub looks: u64,
+    /// See `looks`.
+    pub ready_looks: u64,
     /// How often it got a CPU.
     pub slices: u64,
 }
@@ -117,7 +124,11 @@ impl SwitchLog {
             let Some(thread) = self.followed.get_mut(&tid) else {
                 continue;
             };
-            if event == Event::Looked {
+            if let Event::Looked { ready } = event {
+                if thread.last == Event::Blocks {
+                    thread.life.looks += 1;
+                    thread.life.ready_looks += u64::from(ready);
+                }
                 thread.looked = time;
                 (thread.life.late_runnable, thread.life.late_blocked) = (0, 0);
                 continue;
@@ -138,7 +149,7 @@ impl SwitchLog {
                     thread.life.late_blocked +=
                         time.saturating_sub(thread.since.max(thread.looked));
                 }
-                Event::Looked | Event::Ends => {}
+                Event::Looked { .. } | Event::Ends => {}
             }
             thread.life.slices += u64::from(event == Event::In);
             (thread.last, thread.since) = (event, time);
@@ -173,7 +184,8 @@ mod tests {
             (10, 7, Event::Begins),
             (14, 7, Event::In),
             (20, 7, Event::Blocks),
-            (30, 7, Event::Looked),
+            (18, 7, Event::Looked { ready: true }),
+            (30, 7, Event::Looked { ready: false }),
             (50, 7, Event::In),
             (57, 7, Event::Preempted),
             (60, 7, Event::In),
@@ -187,6 +199,8 @@ mod tests {
             runnable: 7,
             late_runnable: 3,
             late_blocked: 20,
+            looks: 1,
+            ready_looks: 0,
             slices: 3,
         };
         assert_eq!(whole_life(&records, &[]), [(7, 61, life)]);
@@ -211,6 +225,7 @@ mod tests {
             late_runnable: 7,
             late_blocked: 30,
             slices: 2,
+            ..WholeLife::default()
         };
         assert_eq!(whole_life(&records, &[]), [(7, 61, life)]);
     }

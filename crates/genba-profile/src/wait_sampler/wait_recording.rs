@@ -78,6 +78,10 @@ pub struct WatchedThread {
     pub runnable: u64,
     /// Off a CPU after it gave that up, later than its last account, ns: how long it was runnable of this is not known.
     pub undivided: u64,
+    /// How often it was looked at in such time, also before its last account, and how often it was runnable then.
+    pub looks: u64,
+    /// See `looks`.
+    pub ready_looks: u64,
     /// How often it got a CPU.
     pub slices: u64,
     /// Its states over time: start, end, state; pieces are merged as they become many.

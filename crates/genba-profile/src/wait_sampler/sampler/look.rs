@@ -25,6 +25,7 @@ impl WaitSampler<'_> {
             };
             let same = live.waits.is_some() && account == live.account;
             let blocked = live.files.blocked();
+            let looked = monotonic_ns();
             if blocked.is_some_and(|call| call.is_of_ended_thread()) {
                 ended.push(live.tid);
                 continue;
@@ -62,7 +63,8 @@ impl WaitSampler<'_> {
                 thread.runnable += account.runnable.saturating_sub(before.runnable);
                 thread.slices += account.slices.saturating_sub(before.slices);
                 thread.ended = now;
-                self.switches.add(now, live.tid, Event::Looked);
+                let ready = blocked.is_none();
+                self.switches.add(looked, live.tid, Event::Looked { ready });
                 extend_timeline(thread, last.max(thread.began).min(now), now, live.state);
                 live.activity.add(
                     account.running.saturating_sub(before.running),

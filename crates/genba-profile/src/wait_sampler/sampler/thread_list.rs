@@ -139,6 +139,7 @@ impl WaitSampler<'_> {
                     false => (thread.runnable + life.late_runnable).max(life.runnable),
                 };
                 thread.undivided = if wakes_recorded { 0 } else { life.late_blocked };
+                (thread.looks, thread.ready_looks) = (life.looks, life.ready_looks);
                 thread.slices = thread.slices.max(life.slices);
             }
         }
