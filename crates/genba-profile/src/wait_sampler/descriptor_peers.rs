@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use super::io_ring::RingPlaces;
 use super::waited_for::Enders;
 
 /// Descriptors that are looked at of each process.
@@ -26,6 +27,8 @@ struct Holder {
 pub struct DescriptorPeers {
     /// The watched processes.
     pub processes: Vec<i32>,
+    /// The io_urings of these.
+    pub rings: RingPlaces,
     holders: HashMap<String, Vec<Holder>>,
     read_at: Option<Instant>,
     /// Socket inodes with the inode of the other end.

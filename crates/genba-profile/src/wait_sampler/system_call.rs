@@ -13,6 +13,8 @@ pub enum WaitedOn {
     Polled(u64, u64),
     /// The descriptors of this epoll instance.
     Epoll(i32),
+    /// The operations of this io_uring.
+    Ring(i32),
     /// The sets of `select` at these addresses, with descriptors below a number.
     Selected(u64, [u64; 2]),
     /// A child process, or any child (0 or below).
@@ -158,6 +160,10 @@ impl BlockedCall {
                 WaitReason::Poll,
                 WaitedOn::Selected(first, [second, self.arguments[2]]),
             ),
+            // With IORING_ENTER_REGISTERED_RING it is an index of rings of which nothing is known.
+            libc::SYS_io_uring_enter if self.arguments[3] & REGISTERED_RING == 0 => {
+                (WaitReason::Poll, WaitedOn::Ring(first as i32))
+            }
             libc::SYS_io_uring_enter
             | libc::SYS_rt_sigtimedwait
             | libc::SYS_rt_sigsuspend
@@ -176,6 +182,9 @@ impl BlockedCall {
         }
     }
 }
+
+/// Flag of `io_uring_enter`.
+const REGISTERED_RING: u64 = 1 << 4;
 
 /// `futex_wait` of Linux 6.7; its first argument is the word, too.
 const FUTEX_WAIT: i64 = 455;

@@ -3,6 +3,7 @@
 use genba_model::WaitReason;
 
 use super::descriptor_peers::DescriptorPeers;
+use super::io_ring;
 use super::polled_set;
 use super::system_call::{BlockedCall, WaitedOn};
 use crate::process_memory::read_memory;
@@ -79,6 +80,7 @@ pub fn waited_for(
         WaitedOn::Selected(limit, sets) => polled_set::of_select(pid, limit, sets)
             .map(|polled| polled_set::waited_for(pid, &polled, peers))
             .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),
+        WaitedOn::Ring(number) => io_ring::waited_for(pid, number, peers),
         WaitedOn::Epoll(number) => polled_set::of_epoll(pid, number)
             .map(|polled| polled_set::waited_for(pid, &polled, peers))
             .unwrap_or_else(|| plain(Named::Nothing, Enders::Nobody)),
@@ -166,6 +168,34 @@ fn futex(pid: i32, call: &BlockedCall, address: u64, is_thread: &dyn Fn(i32) -> 
         object: Named::Futex(address),
         enders: Enders::OthersInProcess,
     }
+}
+
+/// What a wait in a call on a descriptor is for, if the descriptor is known.
+pub fn of_call(
+    pid: i32,
+    number: i64,
+    descriptor: Option<i32>,
+    peers: &mut DescriptorPeers,
+) -> WaitedFor {
+    let first = descriptor.map_or(u64::MAX, |one| one as u64);
+    let call = BlockedCall {
+        number,
+        // Of `poll` one descriptor; the other calls do not ask for it.
+        arguments: [first, 1, 0, 0, 0, 0],
+        stack_pointer: 0,
+        instruction: 0,
+    };
+    let (reason, on) = call.waits();
+    let found = match on {
+        WaitedOn::Polled(..) => descriptor.and_then(|one| of_descriptor(pid, one, peers)),
+        WaitedOn::Descriptor(number) => self::descriptor(pid, reason, number, reads(&call), peers),
+        _ => None,
+    };
+    found.unwrap_or(WaitedFor {
+        reason,
+        object: Named::Nothing,
+        enders: Enders::Nobody,
+    })
 }
 
 /// What a wait for data of a descriptor is for.
