@@ -108,6 +108,16 @@ pub fn waited_for(pid: i32, number: i32, peers: &mut DescriptorPeers) -> WaitedF
             ..wait.clone()
         };
     }
+    // A file that is written and forced to the disk is waited for until it is there.
+    let fsync = waits.iter().find(|wait| wait.reason == WaitReason::Fsync);
+    let to_disk = |wait: &WaitedFor| matches!(wait.reason, WaitReason::File | WaitReason::Fsync);
+    if let Some(fsync) = fsync
+        && waits
+            .iter()
+            .all(|wait| to_disk(wait) && wait.object == fsync.object)
+    {
+        return fsync.clone();
+    }
     let same = waits.first().map(|wait| wait.reason);
     let same = same.filter(|same| waits.iter().all(|wait| wait.reason == *same));
     WaitedFor {
@@ -130,19 +140,12 @@ fn of_kinds(kinds: &mut [&str]) -> Named {
 /// The operations that are not completed; `None` where a ring's numbers do not say which: an operation with many
 /// completions is under way.
 fn pending(pid: i32, place: RingPlace) -> Option<Vec<Operation>> {
-    // `struct io_rings` of the kernel: heads and tails have a cache line each, the sizes follow.
-    const SUBMITTED: usize = 0;
-    const COMPLETED: usize = 192;
-    const MASK: usize = 256;
-    let mut heads = [0; MASK + 4];
-    if read_memory(pid, place.heads, &mut heads) < heads.len() {
-        return None;
-    }
-    let word = |at: usize| u32::from_le_bytes(*heads[at..].first_chunk().expect("it is inside"));
-    let (submitted, mask) = (word(SUBMITTED), word(MASK));
-    let count = submitted.wrapping_sub(word(COMPLETED));
+    let mut heads = [0; 272];
+    let read = read_memory(pid, place.heads, &mut heads);
+    let (submitted, completed, mask) = counters(&heads[..read])?;
+    let count = submitted.wrapping_sub(completed);
     let entries = u64::from(mask) + 1;
-    if !entries.is_power_of_two() || entries * ENTRY > place.entries_bytes {
+    if entries * ENTRY > place.entries_bytes {
         return None;
     }
     // Of entries that were written over nothing is known.
@@ -162,6 +165,19 @@ fn pending(pid: i32, place: RingPlace) -> Option<Vec<Operation>> {
         (read == entry.len()).then(|| parse(&entry))
     };
     (1..=count.min(MAX_OPERATIONS)).map(operation).collect()
+}
+
+/// How many entries were taken from the submission queue, how many were put into the completion queue, and the mask of
+/// an entry's index, from `struct io_rings` of the kernel.
+fn counters(heads: &[u8]) -> Option<(u32, u32, u32)> {
+    /// Where these and the number of entries lie: heads and tails had a cache line each once.
+    const LAYOUTS: [[usize; 4]; 2] = [[0, 12, 16, 24], [0, 192, 256, 264]];
+    let word = |at: usize| Some(u32::from_le_bytes(*heads.get(at..)?.first_chunk()?));
+    LAYOUTS.iter().find_map(|at| {
+        let [submitted, completed, mask, entries] = at.map(word);
+        let entries = entries.filter(|entries| entries.is_power_of_two())?;
+        (mask? == entries - 1).then_some((submitted?, completed?, mask?))
+    })
 }
 
 /// `struct io_uring_sqe`: code, flags, priority, descriptor.
@@ -211,8 +227,9 @@ mod tests {
         let completed = 21u32;
         let submitted = completed + operations.len() as u32;
         heads[..4].copy_from_slice(&submitted.to_le_bytes());
-        heads[192..196].copy_from_slice(&completed.to_le_bytes());
-        heads[256..260].copy_from_slice(&(ENTRIES - 1).to_le_bytes());
+        heads[12..16].copy_from_slice(&completed.to_le_bytes());
+        heads[16..20].copy_from_slice(&(ENTRIES - 1).to_le_bytes());
+        heads[24..28].copy_from_slice(&ENTRIES.to_le_bytes());
         for (at, (code, flags, descriptor)) in operations.iter().enumerate() {
             let index = ((completed + at as u32) % ENTRIES) as usize * ENTRY as usize;
             entries[index..index + 2].copy_from_slice(&[*code, *flags]);
@@ -248,6 +265,11 @@ mod tests {
         assert_eq!(reads.object, name);
         assert_eq!(look(&[(3, 0, disk)]).reason, WaitReason::Fsync);
         assert_eq!(look(&[(11, 0, -1)]).reason, WaitReason::Sleep);
+        let written = look(&[(23, 0, disk), (3, 0, disk)]);
+        assert_eq!(
+            (written.reason, &written.object),
+            (WaitReason::Fsync, &name)
+        );
         // A registered file has no name here, and of different things nobody knows which.
         let registered = look(&[(22, FIXED_FILE, 0)]);
         assert_eq!(
@@ -270,6 +292,19 @@ mod tests {
         assert_eq!(more.object, Named::Descriptor("io_uring".to_owned()));
         let none = look(&[]);
         assert_eq!(none.object, Named::Descriptor("io_uring".to_owned()));
+    }
+
+    #[test]
+    fn counters_of_old_and_new_kernels_are_told_apart() {
+        let mut heads = vec![0; 272];
+        let mut put =
+            |at: usize, value: u32| heads[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        [(0, 9), (192, 7), (256, 15), (264, 16)].map(|(at, value)| put(at, value));
+        assert_eq!(counters(&heads), Some((9, 7, 15)));
+        heads[12..28].copy_from_slice(&[8, 0, 0, 0, 3, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 0]);
+        assert_eq!(counters(&heads), Some((9, 8, 3)));
+        assert_eq!(counters(&heads[..10]), None);
+        assert_eq!(counters(&[0; 272]), None);
     }
 
     #[test]
