@@ -123,7 +123,7 @@ fn part(view: &View<'_>, (kind, call): Key, states: Option<&States>) -> RequestP
         state: match kind {
             PartKind::Running | PartKind::OtherRequests => WaitReason::Running,
             PartKind::Preempted => WaitReason::RunQueue,
-            PartKind::Blocked => most.map_or(WaitReason::Unknown, |state| state.reason),
+            PartKind::Blocked => most.map_or_else(|| reason_of(call), |state| state.reason),
             PartKind::Unknown => WaitReason::Unknown,
         },
         others: kind == PartKind::OtherRequests,
@@ -133,6 +133,16 @@ fn part(view: &View<'_>, (kind, call): Key, states: Option<&States>) -> RequestP
         slow_requests: 0,
         place: most.map(|state| state.place.clone()),
         object: most.and_then(|state| state.object.clone()),
+    }
+}
+
+/// What a call waits for where no snapshot saw it: most calls tell only with their descriptor.
+fn reason_of(call: i64) -> WaitReason {
+    match call {
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => WaitReason::Sleep,
+        libc::SYS_fsync | libc::SYS_fdatasync => WaitReason::Fsync,
+        libc::SYS_wait4 | libc::SYS_waitid => WaitReason::Child,
+        _ => WaitReason::Unknown,
     }
 }
 

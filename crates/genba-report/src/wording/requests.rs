@@ -85,7 +85,7 @@ pub(crate) fn most(one: &SlowRequest) -> String {
 pub(crate) fn remark(all: &Requests) -> Option<String> {
     if all.lost_records > 0 {
         return Some(format!(
-            "{} of system calls were lost: some requests are missing, or too long",
+            "{} of system calls were lost: requests of that time are missing",
             format::plural(all.lost_records, "record")
         ));
     }

@@ -244,6 +244,7 @@ fn parse(raw: &Raw<'_>, is_entry: &mut dyn FnMut(u64) -> Option<bool>) -> Option
             };
             identity(body.len().checked_sub(16)?, event)
         }
+        kind::LOST => identity(body.len().checked_sub(16)?, CallEvent::Lost),
         kind::EXIT => {
             let gone = task(raw)?;
             Some(CallRecord {
@@ -319,6 +320,11 @@ mod tests {
         exit.extend(trailer);
         let ends = parsed(kind::EXIT, 0, &exit);
         assert_eq!(ends, Some(record(CallEvent::Ends)));
+        // Id, how many, trailer.
+        let mut lost = vec![0; 16];
+        lost.extend(trailer);
+        let lost = parsed(kind::LOST, 0, &lost);
+        assert_eq!(lost, Some(record(CallEvent::Lost)));
         assert_eq!(parsed(kind::COMM, 0, trailer), None);
         // Another tracepoint's.
         assert_eq!(parsed(kind::SAMPLE, 0, &sample(7, 1, 0)), None);

@@ -14,6 +14,7 @@
 //! requests by io_uring; several requests that are under way on one connection at a time (HTTP/2).
 
 mod accepted_sockets;
+mod call_kinds;
 mod call_trace;
 mod kept_requests;
 mod request_log;

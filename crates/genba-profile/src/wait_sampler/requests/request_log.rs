@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::call_kinds::{reads, waits_for_any, waits_for_work, writes};
 use super::kept_requests::{KeptRequests, PartKind, SeenPart, SeenRequest, SeenRequests};
 use crate::wait_sampler::StateIndex;
 
@@ -39,6 +40,8 @@ pub enum CallEvent {
     Blocks,
     /// It ends.
     Ends,
+    /// Records before this one were lost, of any threads.
+    Lost,
     /// A snapshot saw it blocked in a system call.
     Seen {
         /// Number of the system call.
@@ -259,6 +262,10 @@ impl RequestLog {
             tid,
             event,
         } = record;
+        if event == CallEvent::Lost {
+            self.begin_anew();
+            return;
+        }
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
             self.not_followed += 1;
             return;
@@ -329,7 +336,18 @@ impl RequestLog {
                     self.returned(done, is_accepted);
                 }
             }
-            CallEvent::Seen { .. } => {}
+            CallEvent::Seen { .. } | CallEvent::Lost => {}
+        }
+    }
+
+    /// What was under way is not known any more: it may have ended long ago.
+    fn begin_anew(&mut self) {
+        self.threads.clear();
+        for connection in self.connections.values_mut().flatten() {
+            connection.request = None;
+            if let Some(answered) = connection.answered.take() {
+                self.kept.add(answered);
+            }
         }
     }
 
@@ -446,51 +464,6 @@ struct Done {
     first: u64,
     entered: u64,
     result: i64,
-}
-
-fn reads(number: i64) -> bool {
-    matches!(
-        number,
-        libc::SYS_read | libc::SYS_readv | libc::SYS_recvfrom | libc::SYS_recvmsg
-    )
-}
-
-fn writes(number: i64) -> bool {
-    matches!(
-        number,
-        libc::SYS_write
-            | libc::SYS_writev
-            | libc::SYS_sendto
-            | libc::SYS_sendmsg
-            | libc::SYS_sendfile
-    )
-}
-
-/// Whether a thread that is blocked in a call may be idle: what it was told before is done.
-fn waits_for_work(number: i64) -> bool {
-    reads(number)
-        || matches!(
-            number,
-            libc::SYS_futex
-                | libc::SYS_accept
-                | libc::SYS_accept4
-                | libc::SYS_nanosleep
-                | libc::SYS_clock_nanosleep
-        )
-}
-
-/// Whether a call waits for any of several descriptors.
-fn waits_for_any(number: i64) -> bool {
-    matches!(
-        number,
-        libc::SYS_epoll_wait
-            | libc::SYS_epoll_pwait
-            | libc::SYS_epoll_pwait2
-            | libc::SYS_poll
-            | libc::SYS_ppoll
-            | libc::SYS_select
-            | libc::SYS_pselect6
-    )
 }
 
 #[cfg(test)]

@@ -179,6 +179,24 @@ fn connections_of_a_process_that_ends_are_forgotten_and_its_threads() {
 }
 
 #[test]
+fn requests_of_which_records_were_lost_are_not_counted() {
+    let mut stream = Stream::default();
+    stream.call([1, 2], 5, (READ, 10), 64);
+    stream.call([3, 4], 5, (WRITE, 10), 9);
+    stream.call([5, 6], 5, (READ, 10), 64);
+    let (number, first) = (FSYNC, 3);
+    stream.add(7, 5, CallEvent::Enter { number, first });
+    stream.add(8, 5, CallEvent::Blocks);
+    stream.add(9_000, 0, CallEvent::Lost);
+    stream.call([9_001, 9_002], 5, (WRITE, 10), 9);
+    stream.call([9_010, 9_020], 5, (READ, 10), 64);
+    stream.call([9_030, 9_040], 5, (WRITE, 10), 9);
+    let all = by_start(requests(&stream.0).slowest);
+    let times: Vec<(u64, u64)> = all.iter().map(|one| (one.began, one.ns)).collect();
+    assert_eq!(times, [(1, 3), (9_010, 30)]);
+}
+
+#[test]
 fn records_of_more_threads_than_are_followed_count_as_lost() {
     let mut stream = Stream::default();
     for tid in 0..MAX_THREADS as i32 + 3 {
