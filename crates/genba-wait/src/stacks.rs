@@ -190,7 +190,11 @@ fn name(
         }
         if without_lines {
             let known = symbol.is_some();
-            let function = symbol.unwrap_or_else(|| format!("[unknown in {file}]"));
+            let function = symbol.unwrap_or_else(|| match file {
+                // Threads of the kernel have no code of the process.
+                "[unknown]" => file.to_owned(),
+                file => format!("[unknown in {file}]"),
+            });
             named.push(NamedFrame {
                 own: own_module
                     && known
