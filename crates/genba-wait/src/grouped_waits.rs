@@ -137,7 +137,7 @@ fn share(part: f64, whole: f64) -> f64 {
 }
 
 /// How many waits each state stands for. Those that lasted until the next snapshot were all seen; how
-/// often a thread got a CPU says how many others there were, and they divide by how often
+/// often a thread got a CPU after it had given one up says how many others there were, and they divide by how often
 /// each was seen.
 pub fn waits_of_states(view: &View<'_>) -> Vec<f64> {
     let recording = view.recording;
@@ -157,8 +157,7 @@ pub fn waits_of_states(view: &View<'_>) -> Vec<f64> {
             }
             let thread = seen.thread as usize;
             let of_short = seen.entries.saturating_sub(seen.long_entries) as f64;
-            let others =
-                (recording.threads[thread].slices as f64 - long[thread]).max(short[thread]);
+            let others = (recording.threads[thread].waits() - long[thread]).max(short[thread]);
             let share = match short[thread] > 0.0 {
                 true => of_short / short[thread],
                 false => 0.0,

@@ -299,7 +299,9 @@ mod tests {
         let mut heads = vec![0; 272];
         let mut put =
             |at: usize, value: u32| heads[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        [(0, 9), (192, 7), (256, 15), (264, 16)].map(|(at, value)| put(at, value));
+        for (at, value) in [(0, 9), (192, 7), (256, 15), (264, 16)] {
+            put(at, value);
+        }
         assert_eq!(counters(&heads), Some((9, 7, 15)));
         heads[12..28].copy_from_slice(&[8, 0, 0, 0, 3, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 0]);
         assert_eq!(counters(&heads), Some((9, 8, 3)));

@@ -84,8 +84,25 @@ pub struct WatchedThread {
     pub ready_looks: u64,
     /// How often it got a CPU.
     pub slices: u64,
+    /// How often it gave its CPU up, and how often it lost it, while switches were recorded.
+    pub blocks: u64,
+    /// See `blocks`.
+    pub preemptions: u64,
     /// Its states over time: start, end, state; pieces are merged as they become many.
     pub timeline: Vec<(u64, u64, StateIndex)>,
+}
+
+impl WatchedThread {
+    /// How often it waited: as often as it got a CPU after it had given one up.
+    #[must_use]
+    pub fn waits(&self) -> f64 {
+        let switches = self.blocks + self.preemptions;
+        let share = match switches {
+            0 => 1.0,
+            _ => self.blocks as f64 / switches as f64,
+        };
+        self.slices as f64 * share
+    }
 }
 
 /// A process.

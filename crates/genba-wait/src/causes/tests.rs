@@ -221,6 +221,30 @@ fn run_queue_after_waits_is_saved_with_them() {
     assert!(each.low < few.value && each.high > 3.3, "{each:?}");
 }
 
+/// On a busy machine a compiler reads one page late, and loses its CPU thousands of times.
+#[test]
+fn preemptions_are_not_waits() {
+    let found = |preemptions: u64| {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let works = made.runs(0, 300.0);
+        let fault = made.waits(0, WaitReason::PageFault, &["step"], (2.0, 2));
+        // Both were over at the next snapshot, so there may have been others.
+        made.recording.states[fault as usize].long_entries = 0;
+        let thread = &mut made.recording.threads[0];
+        thread.runnable = 690_000_000;
+        thread.slices = 3_000;
+        (thread.blocks, thread.preemptions) = (3_000 - preemptions, preemptions);
+        made.chain(&[fault], 2.0, 2.0, 0.0);
+        made.chain(&[works], 998.0, 0.0, 998.0);
+        made.view(findings)
+            .into_iter()
+            .map(|one| one.cause)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found(0), [WaitCause::PageFaultIo]);
+    assert_eq!(found(2_990), []);
+}
+
 #[test]
 fn faults_that_read() {
     let many = one_thread(WaitReason::PageFault, 300);

@@ -60,6 +60,7 @@ impl WaitSampler<'_> {
                             _ => Event::Preempted,
                         };
                         self.switches.add(record_time(&raw), tid, event);
+                        self.count_switch(tid, event);
                     }
                     continue;
                 }
@@ -106,6 +107,14 @@ impl WaitSampler<'_> {
         self.take_whole_lives();
         self.drain_calls(round)?;
         Ok(sampled)
+    }
+
+    fn count_switch(&mut self, tid: i32, event: Event) {
+        if let Some(index) = self.indices.get(&tid) {
+            let thread = &mut self.threads[*index as usize];
+            thread.blocks += u64::from(event == Event::Blocks);
+            thread.preemptions += u64::from(event == Event::Preempted);
+        }
     }
 
     fn drain_calls(&mut self, round: u64) -> io::Result<()> {
