@@ -323,7 +323,7 @@ impl<'s> WaitSampler<'s> {
                 break;
             }
             let sampled = self.drain()?;
-            self.limit_switches();
+            self.limit_switches()?;
             if self.starter.is_some() && !self.has_begun()? {
                 last = monotonic_ns();
                 self.began = last;
@@ -489,14 +489,15 @@ impl<'s> WaitSampler<'s> {
     }
 
     /// Follows the switches of threads while that is cheap.
-    fn limit_switches(&mut self) {
+    fn limit_switches(&mut self) -> io::Result<()> {
         let rates = self.live.iter().map(|live| live.activity.rate());
         if let Some(opened) = &mut self.cpu_clock
-            && opened.limit_switches(rates.sum())
+            && opened.limit_switches(rates.sum())?
         {
             self.switches.end();
             self.wakes = None;
         }
+        Ok(())
     }
 
     /// Whether the command has been executed by now; without perf events that is seen by its

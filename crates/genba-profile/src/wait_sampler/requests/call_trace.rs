@@ -47,8 +47,8 @@ impl CallTrace {
     /// # Errors
     /// Why they cannot be had, with what allows it.
     pub fn open(target: Target, threads: &dyn Fn() -> Vec<i32>) -> Result<Self, String> {
-        const ALLOW: &str = "\n  to allow it: run genba as root, or give it CAP_PERFMON and the right to read tracefs \
-                             (sudo mount -t tracefs nodev /sys/kernel/tracing)";
+        const ALLOW: &str = "\n  to allow it: run genba as the process's user with kernel.perf_event_paranoid at \
+                             most 2, or as root";
         let all = TracedCalls::all().and_then(|calls| Self::open_calls(calls, target, threads));
         all.or_else(|_| {
             TracedCalls::listed().and_then(|calls| Self::open_calls(calls, target, threads))
