@@ -10,7 +10,11 @@
 //!
 //! **Not here.** Files, builds, measurements (`genba-experiment`'s `fix`).
 
+mod counted_loop;
+mod declarations;
 mod edit;
+mod effects;
+mod macro_expansion;
 mod rewrites;
 mod source_file;
 #[cfg(test)]

@@ -169,38 +169,56 @@ impl SourceFile {
             "parameter_declaration",
             "declaration",
             "optional_parameter_declaration",
+            "for_range_loop",
         ];
-        for node in descendants(function) {
-            if !kinds.contains(&node.kind()) {
-                continue;
+        (descendants(function).into_iter())
+            .filter(|node| kinds.contains(&node.kind()))
+            .find_map(|node| self.declared_type_in(node, name))
+    }
+
+    /// The type that a declaration (of variables, fields or aliases) gives a name.
+    #[must_use]
+    pub fn declared_type_in(&self, declaration: Node<'_>, name: &str) -> Option<DeclaredType> {
+        let mut cursor = declaration.walk();
+        for declarator in declaration.children_by_field_name("declarator", &mut cursor) {
+            let mut inner = declarator;
+            let mut pointers = 0;
+            loop {
+                match inner.kind() {
+                    "init_declarator" | "parenthesized_declarator" => {}
+                    "pointer_declarator" | "array_declarator" | "reference_declarator" => {
+                        pointers += 1;
+                    }
+                    _ => break,
+                }
+                let next = inner
+                    .child_by_field_name("declarator")
+                    .or_else(|| inner.named_child(0));
+                match next {
+                    Some(next) => inner = next,
+                    None => break,
+                }
             }
-            let mut cursor = node.walk();
-            for declarator in node.children_by_field_name("declarator", &mut cursor) {
-                let mut inner = declarator;
-                let mut pointers = 0;
-                loop {
-                    match inner.kind() {
-                        "init_declarator" | "parenthesized_declarator" => {}
-                        "pointer_declarator" | "array_declarator" | "reference_declarator" => {
-                            pointers += 1;
-                        }
-                        _ => break,
-                    }
-                    let next = inner
-                        .child_by_field_name("declarator")
-                        .or_else(|| inner.named_child(0));
-                    match next {
-                        Some(next) => inner = next,
-                        None => break,
-                    }
-                }
-                if inner.kind() == "identifier" && self.text(inner) == name {
-                    let specifiers = &self.text[node.start_byte()..declarator.start_byte()];
-                    return Some(DeclaredType {
-                        specifiers: specifiers.trim().to_owned(),
-                        pointers,
-                    });
-                }
+            let named = matches!(
+                inner.kind(),
+                "identifier" | "field_identifier" | "type_identifier"
+            );
+            if named && self.text(inner) == name {
+                let first = declaration
+                    .child_by_field_name("type")
+                    .unwrap_or(declarator);
+                let start = match declaration.kind() {
+                    "for_range_loop" | "type_definition" => first.start_byte(),
+                    _ => declaration.start_byte(),
+                };
+                let specifiers = match declarator.start_byte() > start {
+                    true => &self.text[start..first.end_byte().max(start)],
+                    false => "",
+                };
+                return Some(DeclaredType {
+                    specifiers: specifiers.trim().to_owned(),
+                    pointers,
+                });
             }
         }
         None
@@ -293,6 +311,20 @@ impl DeclaredType {
             })
     }
 
+    /// Whether it is an integer, as far as its name tells.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        self.is_unsigned()
+            || self.pointers == 0
+                && words(&self.specifiers).any(|word| {
+                    matches!(
+                        word,
+                        "int" | "long" | "short" | "char" | "signed" | "ssize_t" | "ptrdiff_t"
+                    ) || word.starts_with("int") && word.ends_with("_t")
+                })
+                && !self.is_float()
+    }
+
     /// Whether it is a floating-point number.
     #[must_use]
     pub fn is_float(&self) -> bool {
@@ -325,6 +357,24 @@ pub fn squash(text: &str) -> String {
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// The declarator of a function below pointers and references to its result.
+#[must_use]
+pub fn function_declarator(function: Node<'_>) -> Option<Node<'_>> {
+    let mut inner = function.child_by_field_name("declarator")?;
+    while inner.kind() != "function_declarator" {
+        let next = inner.child_by_field_name("declarator");
+        inner = next.or_else(|| inner.named_child(0))?;
+    }
+    Some(inner)
+}
+
+/// The name of a function as its definition or declaration has it: `is_word`, `Image::at`.
+#[must_use]
+pub fn function_name<'a>(file: &'a SourceFile, function: Node<'a>) -> Option<&'a str> {
+    let name = function_declarator(function)?.child_by_field_name("declarator")?;
+    Some(file.text(name))
 }
 
 /// A node and all below it, in the order of the text.

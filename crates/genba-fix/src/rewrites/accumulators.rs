@@ -4,34 +4,41 @@ use tree_sitter::Node;
 
 use super::{Rewrite, Subject};
 use crate::Dialect;
-use crate::edit::Edit;
+use crate::counted_loop::{CountedLoop, Until, counted};
+use crate::edit::{Edit, apply};
+use crate::effects::Effect;
 use crate::source_file::{SourceFile, bare, descendants, words};
 
 /// Accumulators: additions of four cycles, one begun each cycle.
 const WAYS: usize = 4;
-/// Functions of numbers without an effect.
-const PURE: [&str; 10] = [
-    "fabs",
-    "fabsf",
-    "sqrt",
-    "sqrtf",
-    "fmax",
-    "fmin",
-    "std::abs",
-    "std::sqrt",
-    "std::fabs",
-    "fma",
-];
+/// Most sums of a loop that are taken apart: each needs four registers.
+const MAX_SUMS: usize = 3;
 
-/// A loop over elements one after the other.
+/// A sum, difference or product that a loop makes.
+#[derive(Clone, Debug, PartialEq)]
+struct Sum {
+    /// The place that has it.
+    place: String,
+    /// Type of a part.
+    kind: String,
+    /// Whether it is a product.
+    product: bool,
+}
+
+impl Sum {
+    fn start(&self) -> &'static str {
+        if self.product { "1" } else { "0" }
+    }
+
+    fn operator(&self) -> char {
+        if self.product { '*' } else { '+' }
+    }
+}
+
+/// What a loop walks over.
 enum Walk<'a> {
-    /// `for (T i = first; i < end; i++)`
-    Index {
-        variable: &'a str,
-        kind: &'a str,
-        first: &'a str,
-        end: Node<'a>,
-    },
+    /// It counts.
+    Counted(CountedLoop<'a>),
     /// `for (const T &p : sequence)`
     Range {
         declaration: &'a str,
@@ -49,139 +56,206 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
             Err(None) => {}
         }
     }
+    if let Some(rewrite) = accumulate_call(subject) {
+        return Ok(vec![rewrite]);
+    }
     Err(reason)
 }
 
 fn unrolled(subject: &Subject<'_>, outer: Node<'_>) -> Result<Rewrite, Option<String>> {
     let file = subject.file;
-    let walk = walk(file, outer).ok_or(None)?;
     let body = outer.child_by_field_name("body").ok_or(None)?;
-    let sum = reduction(subject, body).ok_or(None)?;
-    let declared = file.declared_type(subject.function, sum).ok_or(None)?;
-    if !declared.is_float() {
+    let walk = walk(file, outer).ok_or_else(|| {
+        Some("the loop that adds up does not count by one, or may leave early".to_owned())
+    })?;
+    let counter = match &walk {
+        Walk::Counted(one) => Some(one.variable()),
+        Walk::Range { .. } => None,
+    };
+    let sums = sums(subject, body, counter)?;
+    if let Some(call) = descendants(body).into_iter().find(|node| {
+        node.kind() == "call_expression" && subject.effects.of_call(file, *node) == Effect::Changes
+    }) {
         return Err(Some(format!(
-            "{sum} is not known to be a floating-point number"
+            "the loop calls `{}`, which may have an effect",
+            file.text(call)
         )));
     }
-    if let Some(call) = (file.calls(body).into_iter()).find(|call| !PURE.contains(&call.as_str())) {
-        return Err(Some(format!("the loop calls {call}")));
-    }
-    let kind = words(&declared.specifiers).filter(|word| *word != "const" && *word != "static");
-    let kind = kind.collect::<Vec<_>>().join(" ");
     let indent = file.indent(outer);
     let deeper = format!("{indent}    ");
-    let names: Vec<String> = (1..WAYS)
-        .map(|way| file.fresh_name(&format!("{sum}{way}")))
+    // The names of the parts of each sum, but the first.
+    let parts: Vec<Vec<String>> = sums
+        .iter()
+        .map(|sum| {
+            let base = words(&sum.place)
+                .last()
+                .unwrap_or("sum")
+                .trim_end_matches('_');
+            (1..WAYS)
+                .map(|way| file.fresh_name(&format!("{base}{way}")))
+                .collect()
+        })
         .collect();
-    let zeros: Vec<String> = names.iter().map(|name| format!("{name} = 0")).collect();
-    let mut text = format!("{{\n{deeper}{kind} {};\n", zeros.join(", "));
-    let one = |variable: Option<(&str, String)>, sum_name: &str| {
-        let body = file.text(body);
-        let body = replaced(body, sum, sum_name);
-        match variable {
-            Some((name, by)) => replaced(&body, name, &by),
-            None => body,
-        }
+    let mut text = String::from("{\n");
+    for (sum, names) in sums.iter().zip(&parts) {
+        let starts: Vec<String> = names
+            .iter()
+            .map(|name| format!("{name} = {}", sum.start()))
+            .collect();
+        text.push_str(&format!("{deeper}{} {};\n", sum.kind, starts.join(", ")));
+    }
+    // The body with the sums of one part.
+    let copy = |way: usize| match way {
+        0 => file.text(body).to_owned(),
+        _ => with_parts(file, body, &sums, &parts, way),
     };
     match walk {
-        Walk::Index {
-            variable,
-            kind,
-            first,
-            end,
-        } => {
-            let changed = file.changed(body);
-            let stays = file.is_pure(end)
-                && !words(file.text(end))
-                    .any(|word| changed.contains(word) || word == sum || word == variable);
-            if !stays || changed.contains(variable) {
-                return Err(Some("the bound of the loop may change in it".to_owned()));
-            }
-            let end = file.text(end);
-            text.push_str(&format!("{deeper}{kind} {variable} = {first};\n"));
-            text.push_str(&format!(
-                "{deeper}for (; {variable} + {} < {end}; {variable} += {WAYS}) {{\n",
-                WAYS - 1
-            ));
-            for way in 0..WAYS {
-                let by = if way == 0 {
-                    variable.to_owned()
-                } else {
-                    format!("({variable} + {way})")
-                };
-                let name = if way == 0 { sum } else { &names[way - 1] };
-                text.push_str(&format!(
-                    "{deeper}    {}\n",
-                    one(Some((variable, by)), name)
-                ));
-            }
-            text.push_str(&format!(
-                "{deeper}}}\n{deeper}for (; {variable} < {end}; {variable}++)\n"
-            ));
-            text.push_str(&format!("{deeper}    {}\n", file.text(body)));
-        }
+        Walk::Counted(one) => counted_loops(subject, &one, &deeper, &copy, &mut text)?,
         Walk::Range {
             declaration,
             sequence,
-        } => {
-            let at = file.fresh_name("at");
-            let end = file.fresh_name("end_of_all");
-            text.push_str(&format!("{deeper}auto {at} = ({sequence}).begin();\n"));
-            text.push_str(&format!("{deeper}const auto {end} = ({sequence}).end();\n"));
-            text.push_str(&format!(
-                "{deeper}for (; {end} - {at} >= {WAYS}; {at} += {WAYS}) {{\n"
-            ));
-            for way in 0..WAYS {
-                let name = if way == 0 { sum } else { &names[way - 1] };
-                text.push_str(&format!(
-                    "{deeper}    {{\n{deeper}        {declaration} = {at}[{way}];\n"
-                ));
-                text.push_str(&format!(
-                    "{deeper}        {}\n{deeper}    }}\n",
-                    one(None, name)
-                ));
-            }
-            text.push_str(&format!(
-                "{deeper}}}\n{deeper}for (; {at} != {end}; ++{at}) {{\n"
-            ));
-            text.push_str(&format!("{deeper}    {declaration} = *{at};\n"));
-            text.push_str(&format!("{deeper}    {}\n{deeper}}}\n", file.text(body)));
-        }
+        } => range_loops(file, body, declaration, sequence, &deeper, &copy, &mut text),
     }
-    text.push_str(&format!(
-        "{deeper}{sum} = ({sum} + {}) + ({} + {});\n{indent}}}",
-        names[0], names[1], names[2]
-    ));
+    for (sum, names) in sums.iter().zip(&parts) {
+        let (place, by) = (&sum.place, sum.operator());
+        text.push_str(&format!(
+            "{deeper}{place} = ({place} {by} {}) {by} ({} {by} {});\n",
+            names[0], names[1], names[2]
+        ));
+    }
+    text.push_str(&format!("{indent}}}"));
+    let shown: Vec<&str> = sums.iter().map(|sum| sum.place.as_str()).collect();
     Ok(Rewrite {
         assumes: vec![
             "the last bits of the sum may differ: its terms are added in another order".to_owned(),
         ],
         ..subject.rewrite(
-            format!("add up {sum} in {WAYS} parts"),
+            format!("add up {} in {WAYS} parts", shown.join(" and ")),
             vec![Edit::replace(outer.byte_range(), text)],
         )
     })
 }
 
-/// A text with a name replaced where it is a word of its own and not a field's.
-fn replaced(text: &str, name: &str, by: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    let word = |c: char| c.is_alphanumeric() || c == '_';
-    while let Some(at) = rest.find(name) {
-        let before = rest[..at]
-            .chars()
-            .next_back()
-            .or_else(|| out.chars().next_back());
-        let after = rest[at + name.len()..].chars().next();
-        let field = rest[..at].trim_end().ends_with('.') || rest[..at].trim_end().ends_with("->");
-        let whole = !before.is_some_and(word) && !after.is_some_and(word) && !field;
-        out.push_str(&rest[..at]);
-        out.push_str(if whole { by } else { name });
-        rest = &rest[at + name.len()..];
+/// The loop over four iterations, and the one over what is left.
+fn counted_loops(
+    subject: &Subject<'_>,
+    one: &CountedLoop<'_>,
+    deeper: &str,
+    copy: &dyn Fn(usize) -> String,
+    text: &mut String,
+) -> Result<(), Option<String>> {
+    let file = subject.file;
+    let more = WAYS - 1;
+    if let Some(initializer) = one.initializer.filter(|text| !text.is_empty()) {
+        text.push_str(&format!("{deeper}{initializer};\n"));
     }
-    out.push_str(rest);
-    out
+    let (enough, by_condition) = match &one.until {
+        Until::Zero { variable } => (
+            format!("{variable} >= {WAYS}"),
+            one.counts_in_condition
+                .then(|| format!("{variable} -= {WAYS};")),
+        ),
+        Until::End {
+            variable,
+            end,
+            inclusive,
+        } => {
+            let changed = file.changed(one.body);
+            let stays = subject.is_pure(*end)
+                && !words(file.text(*end)).any(|word| changed.contains(word) || word == *variable);
+            if !stays {
+                return Err(Some("the bound of the loop may change in it".to_owned()));
+            }
+            let end = file.text(*end);
+            let index = (subject.types)
+                .of_name(file, subject.function, variable)
+                .is_some_and(|kind| kind.is_integer());
+            let less = if *inclusive { "<=" } else { "<" };
+            // The distance, where the variable is a pointer or an iterator.
+            let enough = match index {
+                true => format!("{variable} + {more} {less} {end}"),
+                false => format!("{variable} {less} {end} && {end} - {variable} > {more}"),
+            };
+            (enough, None)
+        }
+    };
+    text.push_str(&format!("{deeper}while ({enough}) {{\n"));
+    for way in 0..WAYS {
+        text.push_str(&format!("{deeper}    {}\n", copy(way)));
+        if let Some(update) = one.update {
+            text.push_str(&format!("{deeper}    {update};\n"));
+        }
+    }
+    if let Some(count) = by_condition {
+        text.push_str(&format!("{deeper}    {count}\n"));
+    }
+    text.push_str(&format!("{deeper}}}\n"));
+    // What is left, by the loop as it was.
+    let condition = one.node.child_by_field_name("condition").map(bare);
+    let condition = condition.map_or("", |condition| file.text(condition));
+    let head = match one.update {
+        Some(update) => format!("for (; {condition}; {update})"),
+        None => format!("while ({condition})"),
+    };
+    text.push_str(&format!(
+        "{deeper}{head}\n{deeper}    {}\n",
+        file.text(one.body)
+    ));
+    Ok(())
+}
+
+fn range_loops(
+    file: &SourceFile,
+    body: Node<'_>,
+    declaration: &str,
+    sequence: &str,
+    deeper: &str,
+    copy: &dyn Fn(usize) -> String,
+    text: &mut String,
+) {
+    let at = file.fresh_name("at");
+    let end = file.fresh_name("end_of_all");
+    text.push_str(&format!("{deeper}auto {at} = ({sequence}).begin();\n"));
+    text.push_str(&format!("{deeper}const auto {end} = ({sequence}).end();\n"));
+    text.push_str(&format!(
+        "{deeper}for (; {end} - {at} >= {WAYS}; {at} += {WAYS}) {{\n"
+    ));
+    for way in 0..WAYS {
+        text.push_str(&format!(
+            "{deeper}    {{\n{deeper}        {declaration} = {at}[{way}];\n\
+             {deeper}        {}\n{deeper}    }}\n",
+            copy(way)
+        ));
+    }
+    text.push_str(&format!(
+        "{deeper}}}\n{deeper}for (; {at} != {end}; ++{at}) {{\n\
+         {deeper}    {declaration} = *{at};\n{deeper}    {}\n{deeper}}}\n",
+        file.text(body)
+    ));
+}
+
+/// The body with other places for the sums.
+fn with_parts(
+    file: &SourceFile,
+    body: Node<'_>,
+    sums: &[Sum],
+    parts: &[Vec<String>],
+    way: usize,
+) -> String {
+    let start = body.start_byte();
+    let mut edits: Vec<Edit> = Vec::new();
+    for node in descendants(body) {
+        let place = file.squashed(node);
+        let inside = edits
+            .iter()
+            .any(|edit| edit.range.contains(&(node.start_byte() - start)));
+        let wanted = matches!(node.kind(), "identifier" | "field_expression") && !inside;
+        if let Some(at) = sums.iter().position(|sum| wanted && sum.place == place) {
+            let range = node.start_byte() - start..node.end_byte() - start;
+            edits.push(Edit::replace(range, &parts[at][way - 1]));
+        }
+    }
+    apply(file.text(body), &edits).unwrap_or_default()
 }
 
 fn walk<'a>(file: &'a SourceFile, outer: Node<'a>) -> Option<Walk<'a>> {
@@ -195,30 +269,7 @@ fn walk<'a>(file: &'a SourceFile, outer: Node<'a>) -> Option<Walk<'a>> {
             sequence: file.text(right),
         });
     }
-    let initializer =
-        (outer.child_by_field_name("initializer")).filter(|one| one.kind() == "declaration")?;
-    let declarator = initializer.child_by_field_name("declarator")?;
-    let variable = file.text(declarator.child_by_field_name("declarator")?);
-    let first = file.text(declarator.child_by_field_name("value")?);
-    let kind = file.source()[initializer.start_byte()..declarator.start_byte()].trim();
-    let update = file.squashed(outer.child_by_field_name("update")?);
-    let counts = [
-        format!("{variable}++"),
-        format!("++{variable}"),
-        format!("{variable}+=1"),
-    ]
-    .contains(&update);
-    let condition = bare(outer.child_by_field_name("condition")?);
-    let left = condition.child_by_field_name("left")?;
-    let end = condition.child_by_field_name("right")?;
-    (counts && file.operator(condition) == "<" && file.text(left) == variable).then_some(
-        Walk::Index {
-            variable,
-            kind,
-            first,
-            end,
-        },
-    )
+    counted(file, outer).map(Walk::Counted)
 }
 
 /// Where the declaration of a range loop begins, `const` included.
@@ -231,8 +282,12 @@ fn with_qualifiers(file: &SourceFile, outer: Node<'_>, kind: Node<'_>) -> usize 
     open + blanks
 }
 
-/// The variable that the body adds to in its last statement, where it changes nothing else.
-fn reduction<'a>(subject: &Subject<'a>, body: Node<'a>) -> Option<&'a str> {
+/// The sums that the body makes, if it does nothing else but declare variables and step.
+fn sums(
+    subject: &Subject<'_>,
+    body: Node<'_>,
+    counter: Option<&str>,
+) -> Result<Vec<Sum>, Option<String>> {
     let file = subject.file;
     let mut statements = vec![body];
     if body.kind() == "compound_statement" {
@@ -242,36 +297,165 @@ fn reduction<'a>(subject: &Subject<'a>, body: Node<'a>) -> Option<&'a str> {
             .filter(|one| one.kind() != "comment")
             .collect();
     }
-    let (last, before) = statements.split_last()?;
-    let assignment = last
-        .named_child(0)
-        .filter(|one| one.kind() == "assignment_expression")?;
-    let left = assignment
-        .child_by_field_name("left")
-        .filter(|one| one.kind() == "identifier")?;
-    let right = assignment.child_by_field_name("right")?;
-    let sum = file.text(left);
-    let uses = |node: Node<'_>| {
-        (descendants(node).into_iter())
-            .any(|one| one.kind() == "identifier" && file.text(one) == sum)
-    };
-    let effects = |node: Node<'_>| {
-        descendants(node).into_iter().any(|one| {
-            matches!(
-                one.kind(),
-                "assignment_expression" | "update_expression" | "lambda_expression" | "ERROR"
+    let mut found: Vec<(Node<'_>, Node<'_>, bool)> = Vec::new();
+    for statement in statements {
+        match statement.kind() {
+            "declaration" if !stores(file, statement) => {}
+            "expression_statement" => {
+                let inner = statement.named_child(0).ok_or(None)?;
+                // The step of a `while` loop.
+                if inner.kind() == "update_expression" {
+                    let stepped = inner.child_by_field_name("argument");
+                    let plain = stepped.is_some_and(|one| one.kind() == "identifier");
+                    match plain {
+                        true => continue,
+                        false => return Err(None),
+                    }
+                }
+                let steps = inner
+                    .child_by_field_name("left")
+                    .is_some_and(|left| Some(file.text(left)) == counter);
+                if !steps {
+                    found.push(added(file, inner).ok_or(None)?);
+                }
+            }
+            _ => return Err(None),
+        }
+    }
+    if found.is_empty() || found.len() > MAX_SUMS {
+        return Err(None);
+    }
+    let mut sums: Vec<Sum> = Vec::new();
+    for (place, term, product) in &found {
+        let own = file.squashed(*place);
+        // A sum that a term, another sum or a declaration reads would be another one.
+        let uses = |node: Node<'_>| {
+            (descendants(node).into_iter())
+                .any(|one| one.kind() == place.kind() && file.squashed(one) == own && one != *place)
+        };
+        let times = descendants(body)
+            .into_iter()
+            .filter(|one| one.kind() == place.kind() && file.squashed(*one) == own)
+            .count();
+        let both = descendants(place.parent().ok_or(None)?)
+            .into_iter()
+            .filter(|one| one.kind() == place.kind() && file.squashed(*one) == own)
+            .count();
+        if uses(*term) || times != both || stores(file, *term) && !only_steps(file, *term) {
+            return Err(None);
+        }
+        let declared = subject.type_of(*place).filter(|kind| kind.is_float());
+        let Some(declared) = declared else {
+            return Err(Some(format!(
+                "{own} is not known to be a floating-point number"
+            )));
+        };
+        let kind = words(&declared.specifiers)
+            .filter(|word| matches!(*word, "float" | "double" | "long"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        sums.push(Sum {
+            place: own,
+            kind,
+            product: *product,
+        });
+    }
+    Ok(sums)
+}
+
+/// The place, the term and whether it is a factor, of `s += e`, `s -= e`, `s *= e`, `s = s + e`.
+fn added<'a>(file: &SourceFile, node: Node<'a>) -> Option<(Node<'a>, Node<'a>, bool)> {
+    let left =
+        (node.kind() == "assignment_expression").then(|| node.child_by_field_name("left"))??;
+    let right = node.child_by_field_name("right")?;
+    if !matches!(left.kind(), "identifier" | "field_expression") {
+        return None;
+    }
+    match file.operator(node) {
+        "+=" | "-=" => Some((left, right, false)),
+        "*=" => Some((left, right, true)),
+        "=" => {
+            let sum = bare(right);
+            let one = sum.child_by_field_name("left")?;
+            let two = sum.child_by_field_name("right")?;
+            let own = file.squashed(left);
+            let product = file.operator(sum) == "*";
+            match file.operator(sum) {
+                "+" | "*" if file.squashed(one) == own => Some((left, two, product)),
+                "+" | "*" if file.squashed(two) == own => Some((left, one, product)),
+                "-" if file.squashed(one) == own => Some((left, two, false)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether code assigns to anything.
+fn stores(_file: &SourceFile, code: Node<'_>) -> bool {
+    descendants(code).into_iter().any(|one| {
+        matches!(
+            one.kind(),
+            "assignment_expression" | "update_expression" | "lambda_expression" | "ERROR"
+        )
+    })
+}
+
+/// Whether all that an expression changes are pointers or indices that it steps: `*a++`.
+fn only_steps(file: &SourceFile, code: Node<'_>) -> bool {
+    descendants(code).into_iter().all(|one| match one.kind() {
+        "update_expression" => one
+            .child_by_field_name("argument")
+            .is_some_and(|name| name.kind() == "identifier" && !file.text(name).is_empty()),
+        "assignment_expression" | "lambda_expression" | "ERROR" => false,
+        _ => true,
+    })
+}
+
+/// `std::accumulate(begin, end, 0.0)`: a function in its place that adds up in parts.
+fn accumulate_call(subject: &Subject<'_>) -> Option<Rewrite> {
+    let file = subject.file;
+    for node in subject.nodes_by_place() {
+        let name = (node.kind() == "call_expression" && subject.is_at_place(node))
+            .then(|| node.child_by_field_name("function"))
+            .flatten()
+            .map(|one| file.squashed(one));
+        if !matches!(name.as_deref(), Some("std::accumulate" | "accumulate")) {
+            continue;
+        }
+        let list = node.child_by_field_name("arguments")?;
+        let start = list.named_child(2)?;
+        let float = subject.type_of(start).is_some_and(|kind| kind.is_float());
+        if list.named_child_count() != 3 || !float {
+            continue;
+        }
+        let text = format!(
+            "[](auto at, const auto end, auto sum) {{\n\
+             {indent}    decltype(sum) sum1 = 0, sum2 = 0, sum3 = 0;\n\
+             {indent}    for (; end - at >= {WAYS}; at += {WAYS})\n\
+             {indent}        sum += at[0], sum1 += at[1], sum2 += at[2], sum3 += at[3];\n\
+             {indent}    for (; at != end; ++at)\n\
+             {indent}        sum += *at;\n\
+             {indent}    return (sum + sum1) + (sum2 + sum3);\n{indent}}}{arguments}",
+            indent = file.indent(node),
+            arguments = file.text(list),
+        );
+        return Some(Rewrite {
+            assumes: vec![
+                "the last bits of the sum may differ: its terms are added in another order"
+                    .to_owned(),
+            ],
+            ..subject.rewrite(
+                format!("add up in {WAYS} parts instead of by std::accumulate"),
+                vec![Edit::replace(node.byte_range(), text)],
             )
-        })
-    };
-    let plain = before
-        .iter()
-        .all(|one| one.kind() == "declaration" && !uses(*one) && !effects(*one));
-    (file.operator(assignment) == "+=" && plain && !uses(right) && !effects(right)).then_some(sum)
+        });
+    }
+    None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::replaced;
     use crate::test_support::{refused, rewritten};
 
     const CAUSE: &str = "fp-latency-chain";
@@ -280,12 +464,51 @@ mod tests {
     fn indexed_sum_has_four_parts() {
         let text = "double f(const double *a, size_t n) {\n    double sum = 0;\n    for (size_t i = 0; i < n; i++)\n        sum += a[i] * a[i];\n    return sum;\n}\n";
         let after = rewritten(CAUSE, "a.c", text, 4);
-        assert!(after.contains("for (; i + 3 < n; i += 4) {"), "{after}");
         assert!(
-            after.contains("sum2 += a[(i + 2)] * a[(i + 2)];"),
+            after.contains("size_t i = 0;\n        while (i + 3 < n) {"),
+            "{after}"
+        );
+        assert!(
+            after.contains("sum2 += a[i] * a[i];\n            i++;"),
+            "{after}"
+        );
+        assert!(
+            after.contains("for (; i < n; i++)\n            sum += a[i] * a[i];"),
             "{after}"
         );
         assert!(after.contains("sum = (sum + sum1) + (sum2 + sum3);"));
+    }
+
+    #[test]
+    fn pointers_that_advance_and_counts_to_zero_are_taken() {
+        let text = "typedef double real;\nreal f(const real *a, const real *b, int n) {\n    real acc = 0.0;\n    while (n--)\n        acc += *a++ * *b++;\n    return acc;\n}\n";
+        let after = rewritten(CAUSE, "a.c", text, 5);
+        assert!(
+            after.contains("while (n >= 4) {") && after.contains("n -= 4;"),
+            "{after}"
+        );
+        assert!(after.contains("acc3 += *a++ * *b++;"), "{after}");
+        let text = "float f(const float *p, const float *end) {\n    float s = 1;\n    for (; p != end; ++p)\n        s = s * *p;\n    return s;\n}\n";
+        let after = rewritten(CAUSE, "a.c", text, 4);
+        assert!(
+            after.contains("while (p < end && end - p > 3) {"),
+            "{after}"
+        );
+        assert!(after.contains("float s1 = 1, s2 = 1, s3 = 1;"), "{after}");
+    }
+
+    #[test]
+    fn several_sums_and_fields_have_parts_of_their_own() {
+        let text = "struct t { double sum, sq; };\nvoid f(struct t *t, const double *a, int n) {\n    for (int i = 0; i < n; i++) {\n        t->sum += a[i];\n        t->sq += a[i] * a[i];\n    }\n}\n";
+        let after = rewritten(CAUSE, "a.c", text, 4);
+        assert!(
+            after.contains("sum1 += a[i];\n        sq1 += a[i] * a[i];"),
+            "{after}"
+        );
+        assert!(
+            after.contains("t->sq = (t->sq + sq1) + (sq2 + sq3);"),
+            "{after}"
+        );
     }
 
     #[test]
@@ -300,26 +523,31 @@ mod tests {
     }
 
     #[test]
+    fn accumulate_adds_up_in_parts() {
+        let text = "double f(const std::vector<double> &v) {\n    return std::accumulate(v.begin(), v.end(), 0.0);\n}\n";
+        let after = rewritten(CAUSE, "a.cc", text, 2);
+        assert!(
+            after.contains("return (sum + sum1) + (sum2 + sum3);\n    }(v.begin(), v.end(), 0.0);"),
+            "{after}"
+        );
+        refused(CAUSE, "a.cc", &text.replace("0.0", "0"), 2);
+    }
+
+    #[test]
     fn other_reductions_are_refused() {
         for body in [
             "sum += i;",
             "dsum += g(i);",
             "{ dsum += a[i]; a[i] = 0; }",
             "dsum += dsum * a[i];",
-            "dsum *= a[i];",
+            "dsum = a[i] - dsum;",
+            "{ dsum += a[i]; if (dsum > 3) break; }",
+            "{ dsum += a[i]; other += dsum; }",
         ] {
             let text = format!(
-                "double f(double *a, int n) {{\n    int sum = 0;\n    double dsum = 0;\n    for (int i = 0; i < n; i++)\n        {body}\n    return dsum + sum;\n}}\n"
+                "double f(double *a, int n) {{\n    int sum = 0;\n    double dsum = 0, other = 0;\n    for (int i = 0; i < n; i++)\n        {body}\n    return dsum + sum;\n}}\n"
             );
             refused(CAUSE, "a.c", &text, 5);
         }
-    }
-
-    #[test]
-    fn only_whole_words_that_are_not_fields_are_replaced() {
-        assert_eq!(
-            replaced("i + ii + a.i + b->i + (i)", "i", "j"),
-            "j + ii + a.i + b->i + (j)"
-        );
     }
 }

@@ -8,7 +8,7 @@ use tree_sitter::Node;
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
-use crate::source_file::{SourceFile, bare, descendants};
+use crate::source_file::{SourceFile, bare, descendants, function_declarator};
 
 /// Fewest bytes of a rare path that is worth a function.
 const MIN_BYTES: usize = 120;
@@ -19,7 +19,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let body = function
         .child_by_field_name("body")
         .ok_or("its function has no body")?;
-    let declarator = declarator(function).ok_or("its function has no parameters")?;
+    let declarator = function_declarator(function).ok_or("its function has no parameters")?;
     let named = declarator
         .child_by_field_name("declarator")
         .ok_or("its function has no name")?;
@@ -131,15 +131,6 @@ fn without(text: &str, words: &[&str]) -> String {
         .filter(|word| !words.contains(word))
         .collect();
     kept.join(" ")
-}
-
-fn declarator(function: Node<'_>) -> Option<Node<'_>> {
-    let mut inner = function.child_by_field_name("declarator")?;
-    while inner.kind() != "function_declarator" {
-        let next = inner.child_by_field_name("declarator");
-        inner = next.or_else(|| inner.named_child(0))?;
-    }
-    Some(inner)
 }
 
 fn parameter_name(file: &SourceFile, parameter: Node<'_>) -> Option<String> {

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
-use crate::source_file::{SourceFile, ancestors, bare, descendants, is_loop, words};
+use crate::source_file::{SourceFile, ancestors, bare, descendants, function_name, is_loop, words};
 
 /// Options of GCC that move tests out of loops, for one function.
 const OPTIMISED: &str = "__attribute__((optimize(\"O3\")))";
@@ -149,17 +149,6 @@ fn at_high_level(subject: &Subject<'_>) -> Option<Rewrite> {
             )],
         )
     })
-}
-
-fn function_name<'a>(file: &'a SourceFile, function: Node<'a>) -> Option<&'a str> {
-    let mut declarator = function.child_by_field_name("declarator")?;
-    while declarator.kind() != "function_declarator" {
-        declarator =
-            (declarator.child_by_field_name("declarator")).or_else(|| declarator.named_child(0))?;
-    }
-    declarator
-        .child_by_field_name("declarator")
-        .map(|one| file.text(one))
 }
 
 /// The function of the file that calls the place's function in a loop, if that is one.

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
-use crate::source_file::{SourceFile, descendants, is_loop, words};
+use crate::source_file::{SourceFile, descendants, function_declarator, is_loop, words};
 
 /// Most bytes of a function that is moved.
 const MAX_BYTES: usize = 600;
@@ -90,16 +90,6 @@ fn definitions(file: &SourceFile) -> Vec<Node<'_>> {
         .into_iter()
         .filter(|node| node.kind() == "function_definition")
         .collect()
-}
-
-/// The function declarator below pointers and references.
-fn function_declarator(node: Node<'_>) -> Option<Node<'_>> {
-    let mut inner = node.child_by_field_name("declarator")?;
-    while inner.kind() != "function_declarator" {
-        let next = inner.child_by_field_name("declarator");
-        inner = next.or_else(|| inner.named_child(0))?;
-    }
-    Some(inner)
 }
 
 /// The name as written: `is_word`, `Image::at`.

@@ -42,8 +42,11 @@ mod wide_compare;
 use genba_model::{Cause, Fix};
 use tree_sitter::Node;
 
-use crate::edit::Edit;
-use crate::source_file::{SourceFile, descendants, is_loop, lines};
+use crate::declarations::Types;
+use crate::edit::{Edit, apply};
+use crate::effects::{Effect, Effects};
+use crate::macro_expansion::expanded;
+use crate::source_file::{DeclaredType, SourceFile, descendants, is_loop, lines};
 
 /// The sources of a program.
 pub struct Sources {
@@ -86,9 +89,28 @@ pub(crate) struct Subject<'a> {
     pub file: &'a SourceFile,
     /// The function round the place.
     pub function: Node<'a>,
+    /// What the code of the program changes.
+    pub effects: &'a Effects<'a>,
+    /// The types of its names.
+    pub types: &'a Types<'a>,
 }
 
 impl<'a> Subject<'a> {
+    /// Whether evaluating an expression changes nothing, as far as the sources and the libraries tell.
+    fn is_pure(&self, expression: Node<'_>) -> bool {
+        self.effects.is_pure(self.file, expression)
+    }
+
+    /// Whether a call itself changes nothing; its arguments are looked at apart.
+    fn is_pure_call(&self, call: Node<'_>) -> bool {
+        self.effects.of_call(self.file, call) < Effect::Changes
+    }
+
+    /// The type of an expression in the function, its aliases resolved.
+    fn type_of(&self, expression: Node<'_>) -> Option<DeclaredType> {
+        self.types.of(self.file, self.function, expression)
+    }
+
     /// A rewrite of the file of the place.
     fn rewrite(&self, title: impl Into<String>, edits: Vec<Edit>) -> Rewrite {
         Rewrite {
@@ -218,17 +240,70 @@ pub fn rewrites(
     if kinds.is_empty() {
         return Err("genba has no rewrite for this cause".to_owned());
     }
+    let reason = match of_sources(kinds, change, sources, place) {
+        Err(reason) => reason,
+        found => return found,
+    };
+    with_macros_expanded(kinds, change, sources, place).ok_or(reason)
+}
+
+/// The changes of sources in which the function-like macros at the place are expanded.
+fn with_macros_expanded(
+    kinds: &[Kind],
+    change: Option<&Fix>,
+    sources: &Sources,
+    place: &Place<'_>,
+) -> Option<Vec<Rewrite>> {
+    let file = sources.files.get(place.file)?;
+    let function = function_of(file, place)?;
+    let (text, names) = expanded(sources, file, function, place)?;
+    let mut files = Vec::new();
+    for one in &sources.files {
+        let text = match std::ptr::eq(one, file) {
+            true => text.clone(),
+            false => one.source().to_owned(),
+        };
+        files.push(SourceFile::new(&one.path, text.into_bytes(), one.dialect).ok()?);
+    }
+    let after = Sources { files };
+    let mut found = of_sources(kinds, change, &after, place).ok()?;
+    for rewrite in &mut found {
+        rewrite.title = format!("{}, {} written out", rewrite.title, names.join(" and "));
+        // Edits of the expanded text as one of the original.
+        for (index, edits) in &mut rewrite.edits {
+            if *index == place.file {
+                let all = apply(&text, edits)?;
+                *edits = vec![Edit::replace(0..file.source().len(), all)];
+            }
+        }
+    }
+    Some(found)
+}
+
+/// The function around a place.
+fn function_of<'a>(file: &'a SourceFile, place: &Place<'_>) -> Option<Node<'a>> {
+    file.function_at(place.line)
+        .or_else(|| file.function_at(place.end_line))
+}
+
+fn of_sources(
+    kinds: &[Kind],
+    change: Option<&Fix>,
+    sources: &Sources,
+    place: &Place<'_>,
+) -> Result<Vec<Rewrite>, String> {
     let file = (sources.files.get(place.file)).ok_or("its file is not among the sources")?;
-    let function = (file
-        .function_at(place.line)
-        .or_else(|| file.function_at(place.end_line)))
-    .ok_or_else(|| format!("line {} of {} is in no function", place.line, file.path))?;
+    let function = function_of(file, place)
+        .ok_or_else(|| format!("line {} of {} is in no function", place.line, file.path))?;
+    let (effects, types) = (Effects::new(sources), Types::new(sources));
     let subject = Subject {
         sources,
         place,
         change,
         file,
         function,
+        effects: &effects,
+        types: &types,
     };
     let mut found = Vec::new();
     let mut reasons = Vec::new();
