@@ -131,6 +131,11 @@ impl<'a> Effects<'a> {
         self.call(file, call, None, 0)
     }
 
+    /// The effect of the functions of a name that the sources define; `None` if they define none.
+    pub(crate) fn of_defined(&self, name: &str) -> Option<Effect> {
+        self.of_named(name, 0)
+    }
+
     fn of_code(
         &self,
         file: &SourceFile,

@@ -26,7 +26,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let parameters = declarator
         .child_by_field_name("parameters")
         .ok_or("its function has no parameters")?;
-    let rare = rare_path(file, body)?;
+    let rare = rare_path(subject, body)?;
     if file.text(parameters).contains("...")
         || function
             .parent()
@@ -143,7 +143,8 @@ fn parameter_name(file: &SourceFile, parameter: Node<'_>) -> Option<String> {
 }
 
 /// The `if` with the largest arm of the function, before which nothing is changed.
-fn rare_path<'a>(file: &SourceFile, body: Node<'a>) -> Result<Node<'a>, String> {
+fn rare_path<'a>(subject: &Subject<'_>, body: Node<'a>) -> Result<Node<'a>, String> {
+    let file = subject.file;
     let mut cursor = body.walk();
     let mut best: Option<Node<'a>> = None;
     let size = |node: Node<'_>| node.end_byte() - node.start_byte();
@@ -151,14 +152,15 @@ fn rare_path<'a>(file: &SourceFile, body: Node<'a>) -> Result<Node<'a>, String> 
         match statement.kind() {
             "comment" => {}
             "declaration" => {
-                let plain = file.is_pure(statement) && !file.text(statement).contains("volatile");
+                let plain =
+                    subject.is_pure(statement) && !file.text(statement).contains("volatile");
                 if !plain {
                     break;
                 }
             }
             "if_statement" => {
                 let condition = statement.child_by_field_name("condition").map(bare);
-                let pure = condition.is_some_and(|condition| file.is_pure(condition));
+                let pure = condition.is_some_and(|condition| subject.is_pure(condition));
                 let alone = statement.child_by_field_name("alternative").is_none();
                 let arm = statement.child_by_field_name("consequence");
                 if pure
@@ -169,8 +171,8 @@ fn rare_path<'a>(file: &SourceFile, body: Node<'a>) -> Result<Node<'a>, String> 
                     best = Some(statement);
                 }
                 // Another path may begin behind one that only returns.
-                let only_returns =
-                    arm.is_some_and(|arm| file.is_pure(arm) && file.text(arm).contains("return"));
+                let only_returns = arm
+                    .is_some_and(|arm| subject.is_pure(arm) && file.text(arm).contains("return"));
                 if !(pure && only_returns) {
                     break;
                 }

@@ -4,26 +4,19 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use super::one_division::is_conditional;
+use super::string_stays::text_stays;
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
+use crate::effects::{Effect, OF_NUMBERS, plain_name, without_precision};
 use crate::source_file::{SourceFile, bare, descendants, words};
 
-/// Functions of numbers that read and write no memory that a program looks at (`errno` apart).
-const OF_NUMBERS: [&str; 38] = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos",
-    "cosh", "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod",
-    "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "pow", "round", "sin", "sinh",
-    "sqrt", "tan", "tanh", "trunc",
-];
 /// Functions of the text that an argument points to.
-const OF_TEXT: [&str; 2] = ["strlen", "wcslen"];
-/// Functions that change no text.
-const CHANGE_NOTHING: [&str; 20] = [
-    "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint",
-    "ispunct", "isspace", "isupper", "isxdigit", "tolower", "toupper", "strlen", "strchr",
-    "strcmp", "strncmp", "memcmp", "abs",
+pub(super) const OF_TEXT: [&str; 2] = ["strlen", "wcslen"];
+/// Functions that change no memory that exists before the call, or that a program reads.
+const LEAVE_MEMORY: [&str; 12] = [
+    "malloc", "calloc", "strdup", "printf", "fprintf", "puts", "fputs", "putchar", "putc",
+    "fwrite", "exit", "abort",
 ];
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
@@ -32,9 +25,16 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let mut reasons = BTreeSet::new();
     for outer in loops {
         let mut hoisted: Vec<Hoisted<'_>> = Vec::new();
-        for call in calls_in(subject.file, outer) {
+        for call in calls_in(subject, outer) {
             match invariant(subject, outer, call) {
-                Ok(assumes) => hoisted.push(Hoisted { call, assumes }),
+                Ok(Invariant {
+                    assumes,
+                    when_needed,
+                }) => hoisted.push(Hoisted {
+                    call,
+                    assumes,
+                    when_needed,
+                }),
                 Err(reason) => {
                     reasons.insert(reason);
                 }
@@ -53,7 +53,9 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     }
     match reasons.is_empty() {
         true => {
-            Err("no loop at its lines calls a function that is known to have no effect".to_owned())
+            Err("no loop at its lines calls a function that is known to have no effect: where you know that one has \
+                 none, call it before the loop"
+                .to_owned())
         }
         false => Err(reasons.into_iter().collect::<Vec<_>>().join("; ")),
     }
@@ -62,19 +64,11 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
 struct Hoisted<'a> {
     call: Node<'a>,
     assumes: Vec<String>,
+    when_needed: bool,
 }
 
-/// A function's name without `std::` and the suffix of another precision.
-fn plain_name(name: &str) -> &str {
-    let name = name.rsplit("::").next().unwrap_or(name);
-    match name.strip_suffix(['f', 'l']) {
-        Some(base) if OF_NUMBERS.contains(&base) => base,
-        _ => name,
-    }
-}
-
-/// Calls of known functions in what a loop repeats.
-fn calls_in<'a>(file: &SourceFile, outer: Node<'a>) -> Vec<Node<'a>> {
+/// Calls in what a loop repeats, of functions that are known to change nothing.
+fn calls_in<'a>(subject: &Subject<'a>, outer: Node<'a>) -> Vec<Node<'a>> {
     let initializer = outer.child_by_field_name("initializer");
     let sequence = (outer.kind() == "for_range_loop")
         .then(|| outer.child_by_field_name("right"))
@@ -88,24 +82,33 @@ fn calls_in<'a>(file: &SourceFile, outer: Node<'a>) -> Vec<Node<'a>> {
     descendants(outer)
         .into_iter()
         .filter(|node| node.kind() == "call_expression" && !once(node))
-        .filter(|node| {
-            let name = node
-                .child_by_field_name("function")
-                .map(|one| file.squashed(one));
-            name.is_some_and(|name| {
-                let name = plain_name(&name);
-                OF_NUMBERS.contains(&name) || OF_TEXT.contains(&name)
-            })
-        })
+        .filter(|node| worth_keeping(subject, *node))
         .collect()
 }
 
+/// Whether a call is one of a function of numbers or text, or of a function of the sources that changes nothing.
+pub(super) fn worth_keeping(subject: &Subject<'_>, call: Node<'_>) -> bool {
+    let Some(function) = call.child_by_field_name("function") else {
+        return false;
+    };
+    let whole = subject.file.squashed(function);
+    let name = plain_name(&whole);
+    let own = subject.effects.of_defined(name);
+    match own {
+        Some(effect) => effect < Effect::Changes,
+        None => OF_NUMBERS.contains(&without_precision(name)) || OF_TEXT.contains(&name),
+    }
+}
+
+/// How a call's result is kept.
+struct Invariant {
+    assumes: Vec<String>,
+    /// It is called where it is needed first, since it reads memory that may not be there before.
+    when_needed: bool,
+}
+
 /// Whether a call has the same result in all iterations; what that assumes, or why not.
-fn invariant(
-    subject: &Subject<'_>,
-    outer: Node<'_>,
-    call: Node<'_>,
-) -> Result<Vec<String>, String> {
+fn invariant(subject: &Subject<'_>, outer: Node<'_>, call: Node<'_>) -> Result<Invariant, String> {
     let file = subject.file;
     let shown = file.text(call);
     let arguments = call
@@ -116,8 +119,15 @@ fn invariant(
         .ok_or("a call without a name")?;
     let changed = file.changed(outer);
     let mut assumes = Vec::new();
-    let mut in_memory = None;
-    for node in descendants(arguments) {
+    let name = file.squashed(function);
+    let effect = subject.effects.of_defined(plain_name(&name));
+    // A function of the sources that reads memory: which, is not said by its arguments.
+    let mut in_memory =
+        (effect == Some(Effect::Reads)).then(|| format!("what {} reads", plain_name(&name)));
+    // Of a member function the object is an operand, too.
+    let object = function.child_by_field_name("argument");
+    let operands = object.into_iter().chain([arguments]);
+    for node in operands.flat_map(descendants) {
         match node.kind() {
             "identifier" => {
                 let name = file.text(node);
@@ -150,11 +160,7 @@ fn invariant(
                 in_memory = Some(text);
             }
             "call_expression" => {
-                let name = node
-                    .child_by_field_name("function")
-                    .map(|one| file.squashed(one));
-                let known = name.is_some_and(|name| OF_NUMBERS.contains(&plain_name(&name)));
-                if !known {
+                if !subject.is_pure_call(node) {
                     return Err(format!(
                         "{shown} has a call among its arguments that may have an effect"
                     ));
@@ -166,31 +172,36 @@ fn invariant(
             _ => {}
         }
     }
-    let name = file.squashed(function);
-    if OF_TEXT.contains(&plain_name(&name)) {
+    let own = effect.is_some();
+    if !own && OF_TEXT.contains(&plain_name(&name)) {
         assumes.extend(text_stays(subject, outer, call, arguments)?);
     } else if let Some(place) = in_memory {
-        if let Some(other) = unknown_call(file, outer) {
+        if let Some(other) = unknown_call(subject, outer) {
             return Err(format!("{other}() may change {place}"));
         }
         if stores(file, outer).next().is_some() {
             assumes.push(format!("the stores of the loop do not change {place}"));
         }
     }
-    Ok(assumes)
+    Ok(Invariant {
+        assumes,
+        when_needed: own && effect != Some(Effect::Nothing),
+    })
 }
 
 /// A call in the loop that may change memory.
-fn unknown_call(file: &SourceFile, outer: Node<'_>) -> Option<String> {
-    let known = |name: &String| {
-        let name = plain_name(name);
-        OF_NUMBERS.contains(&name) || CHANGE_NOTHING.contains(&name)
-    };
-    file.calls(outer).into_iter().find(|name| !known(name))
+pub(super) fn unknown_call(subject: &Subject<'_>, code: Node<'_>) -> Option<String> {
+    let file = subject.file;
+    descendants(code)
+        .into_iter()
+        .filter(|node| node.kind() == "call_expression" && !subject.is_pure_call(*node))
+        .filter_map(|node| node.child_by_field_name("function"))
+        .map(|function| file.squashed(function))
+        .find(|name| !LEAVE_MEMORY.contains(&plain_name(name)))
 }
 
 /// What the loop assigns to through a pointer or an index: base and place.
-fn stores<'a>(file: &'a SourceFile, outer: Node<'a>) -> impl Iterator<Item = Node<'a>> {
+pub(super) fn stores<'a>(file: &'a SourceFile, outer: Node<'a>) -> impl Iterator<Item = Node<'a>> {
     descendants(outer).into_iter().filter_map(move |node| {
         let target = match node.kind() {
             "assignment_expression" => node.child_by_field_name("left")?,
@@ -208,123 +219,18 @@ fn stores<'a>(file: &'a SourceFile, outer: Node<'a>) -> impl Iterator<Item = Nod
     })
 }
 
-/// Whether a string's length stays the same in a loop.
-fn text_stays(
-    subject: &Subject<'_>,
-    outer: Node<'_>,
-    call: Node<'_>,
-    arguments: Node<'_>,
-) -> Result<Vec<String>, String> {
-    let file = subject.file;
-    let string = arguments
-        .named_child(0)
-        .map(bare)
-        .ok_or("a call without arguments")?;
-    let name = file.text(string);
-    let declared = match string.kind() {
-        "identifier" => file.declared_type(subject.function, name),
-        _ => None,
+/// Variables for a result that is computed when it is needed first.
+pub(super) fn kept(file: &SourceFile, call: &str, name: &str, indent: &str) -> String {
+    let (start, known) = match file.dialect {
+        Dialect::C => ("", "int"),
+        Dialect::Cpp => ("{}", "bool"),
     };
-    let Some(declared) = declared else {
-        return Err(format!(
-            "{name} is neither a parameter nor a local variable"
-        ));
-    };
-    // A null pointer may be tested before the call.
-    let condition = outer.child_by_field_name("condition");
-    let tested = condition.is_some_and(|condition| {
-        condition.byte_range().contains(&call.start_byte()) && !is_conditional(call, condition)
-    });
-    if !tested {
-        return Err(format!("{} is not always evaluated", file.text(call)));
-    }
-    let constant = words(&declared.specifiers).any(|word| word == "const");
-    if !constant && let Some(other) = unknown_call(file, outer) {
-        return Err(format!("{other}() may change {name}"));
-    }
-    let mut assumes = Vec::new();
-    if constant && let Some(other) = unknown_call(file, outer) {
-        assumes.push(format!("{other}() does not change the string {name}"));
-    }
-    for store in stores(file, outer) {
-        let target = store
-            .child_by_field_name("left")
-            .or_else(|| store.child_by_field_name("argument"));
-        let Some(target) = target.map(bare) else {
-            continue;
-        };
-        let base = base_name(file, target);
-        if base == name {
-            let value = store.child_by_field_name("right");
-            let plain = file.operator(store) == "=";
-            if !plain || !value.is_some_and(|value| is_not_zero(file, value, outer, target)) {
-                return Err(format!("the loop stores into {name} what may be its end"));
-            }
-        } else if target.kind() != "identifier" {
-            let text = format!("{base} does not point into the string {name}");
-            if !assumes.contains(&text) {
-                assumes.push(text);
-            }
-        }
-    }
-    Ok(assumes)
+    format!("__typeof__({call}) {name}{start};\n{indent}{known} {name}_known = 0;\n{indent}")
 }
 
-/// The variable at the bottom of an expression for a place in memory.
-fn base_name<'a>(file: &'a SourceFile, mut node: Node<'_>) -> &'a str {
-    while let Some(inner) = node.child_by_field_name("argument") {
-        node = bare(inner);
-    }
-    file.text(node)
-}
-
-/// Whether a value stored into a string that has not ended cannot be its end.
-fn is_not_zero(file: &SourceFile, value: Node<'_>, outer: Node<'_>, target: Node<'_>) -> bool {
-    let value = bare(value);
-    match value.kind() {
-        "char_literal" => !matches!(file.text(value), "'\\0'" | "'\\x00'" | "'\\000'" | "'\\x0'"),
-        "cast_expression" => value
-            .child_by_field_name("value")
-            .is_some_and(|inner| is_not_zero(file, inner, outer, target)),
-        "conditional_expression" => ["consequence", "alternative"].iter().all(|arm| {
-            value
-                .child_by_field_name(arm)
-                .is_some_and(|inner| is_not_zero(file, inner, outer, target))
-        }),
-        "call_expression" => {
-            let name = value
-                .child_by_field_name("function")
-                .map(|one| file.squashed(one));
-            name.is_some_and(|name| matches!(plain_name(&name), "tolower" | "toupper"))
-        }
-        "identifier" => holds(file, file.text(value), outer, target),
-        _ => false,
-    }
-}
-
-/// Whether a variable of the loop only has the character that is stored over: it was before the end.
-fn holds(file: &SourceFile, name: &str, outer: Node<'_>, target: Node<'_>) -> bool {
-    let place = file.squashed(target);
-    let mut loaded = false;
-    for node in descendants(outer) {
-        let named = |field| {
-            node.child_by_field_name(field)
-                .is_some_and(|one| file.text(one) == name)
-        };
-        match node.kind() {
-            "init_declarator" if named("declarator") => {
-                let mut value = node.child_by_field_name("value").map(bare);
-                while let Some(cast) = value.filter(|one| one.kind() == "cast_expression") {
-                    value = cast.child_by_field_name("value").map(bare);
-                }
-                loaded = value.is_some_and(|value| file.squashed(value) == place);
-            }
-            "assignment_expression" if named("left") => return false,
-            "update_expression" | "pointer_expression" if named("argument") => return false,
-            _ => {}
-        }
-    }
-    loaded
+/// The result where it is known, else the call, which is then remembered.
+pub(super) fn when_needed(call: &str, name: &str) -> String {
+    format!("({name}_known ? {name} : ({name}_known = 1, {name} = {call}))")
 }
 
 fn hoist(subject: &Subject<'_>, outer: Node<'_>, calls: &[&Hoisted<'_>]) -> Rewrite {
@@ -343,7 +249,7 @@ fn hoist(subject: &Subject<'_>, outer: Node<'_>, calls: &[&Hoisted<'_>]) -> Rewr
         let name = known.unwrap_or_else(|| {
             let function = one.call.child_by_field_name("function");
             let function = function.map(|one| file.squashed(one)).unwrap_or_default();
-            let plain = plain_name(&function);
+            let plain = without_precision(plain_name(&function));
             let base = match plain {
                 "strlen" | "wcslen" => "length".to_owned(),
                 plain => format!("{plain}_once"),
@@ -357,11 +263,18 @@ fn hoist(subject: &Subject<'_>, outer: Node<'_>, calls: &[&Hoisted<'_>]) -> Rewr
                 (Dialect::C, "strlen" | "wcslen") => "size_t".to_owned(),
                 (Dialect::C, _) => file.type_of(text),
             };
-            before.push_str(&format!("const {kind} {name} = {text};\n{indent}"));
+            before.push_str(&match one.when_needed {
+                true => kept(file, text, &name, indent),
+                false => format!("const {kind} {name} = {text};\n{indent}"),
+            });
             names.push((text.to_owned(), name.clone()));
             name
         });
-        edits.push(Edit::replace(one.call.byte_range(), name));
+        let use_of = match one.when_needed {
+            true => when_needed(text, &name),
+            false => name,
+        };
+        edits.push(Edit::replace(one.call.byte_range(), use_of));
         for assumption in &one.assumes {
             if !assumes.contains(assumption) {
                 assumes.push(assumption.clone());
@@ -382,7 +295,11 @@ fn hoist(subject: &Subject<'_>, outer: Node<'_>, calls: &[&Hoisted<'_>]) -> Rewr
         }
     }
     let texts: Vec<&str> = names.iter().map(|(call, _)| call.as_str()).collect();
-    let title = format!("call {} once before the loop", texts.join(" and "));
+    let when = match calls.iter().any(|one| one.when_needed) {
+        true => "in the loop",
+        false => "before the loop",
+    };
+    let title = format!("call {} once {when}", texts.join(" and "));
     Rewrite {
         assumes,
         ..subject.rewrite(title, edits)
@@ -463,6 +380,29 @@ mod tests {
         refused(CAUSE, "a.c", text, 3);
         let text = "void f(double *v, int n) {\n    for (int i = 0; i < n; i++)\n        v[i] = exp(v[i]);\n}\n";
         refused(CAUSE, "a.c", text, 3);
+    }
+
+    #[test]
+    fn function_of_the_sources_without_effect_is_called_when_it_is_needed() {
+        let rate = "static double rate(const struct c *c) { double r = 0; for (int i = 0; i < c->n; i++) r += c->v[i]; return r; }\n";
+        let text = format!(
+            "{rate}double f(const struct c *c, const double *v, int n) {{\n    double s = 0;\n    for (int i = 0; i < n; i++)\n        s += v[i] * rate(c);\n    return s;\n}}\n"
+        );
+        let after = rewritten(CAUSE, "a.c", &text, 5);
+        assert!(
+            after.contains(
+                "    __typeof__(rate(c)) rate_once;\n    int rate_once_known = 0;\n    for"
+            ),
+            "{after}"
+        );
+        assert!(after.contains("s += v[i] * (rate_once_known ? rate_once : (rate_once_known = 1, rate_once = rate(c)));"), "{after}");
+        refused(
+            CAUSE,
+            "a.c",
+            &text.replace("double r = 0;", "double r = 0; calls++;"),
+            5,
+        );
+        refused(CAUSE, "a.c", &text.replace("rate(c);\n", "rate(c++);\n"), 5);
     }
 
     #[test]

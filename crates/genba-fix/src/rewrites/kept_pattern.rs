@@ -28,7 +28,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
                 .unwrap_or_default();
             inner.starts_with('"') || inner.starts_with("R\"") || inner.starts_with("std::regex(\"")
         });
-        let once = literal && !head.contains("static") && file.is_pure(node);
+        let once = literal && !head.contains("static") && subject.is_pure(node);
         if once {
             let constant = if head.contains("const") {
                 "static "

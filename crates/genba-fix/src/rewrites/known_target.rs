@@ -42,7 +42,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         );
         let variable =
             kind == "identifier" && file.declared_type(subject.function, pointer).is_some();
-        if !(field || variable) || !file.is_pure(function) || defined(pointer) {
+        if !(field || variable) || !subject.is_pure(function) || defined(pointer) {
             continue;
         }
         let arguments = file.text(list);

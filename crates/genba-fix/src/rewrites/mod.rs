@@ -28,9 +28,11 @@ mod other_container;
 mod overflow_test;
 mod plain_counts;
 mod realloc_growth;
+mod repeated_call;
 mod selected_store;
 mod separate_lines;
 mod short_runs;
+mod string_stays;
 mod table_steps;
 mod tested_divisor;
 mod tested_first;
@@ -186,7 +188,9 @@ fn kinds(cause: &str) -> &'static [Kind] {
     };
     match cause {
         Cause::DuplicateDivision => &[one_division::rewrites],
-        Cause::LoopInvariantCall | Cause::RedundantComputation => &[hoisted_call::rewrites],
+        Cause::LoopInvariantCall | Cause::RedundantComputation => {
+            &[hoisted_call::rewrites, repeated_call::rewrites]
+        }
         Cause::ReallocGrowth => &[realloc_growth::rewrites],
         Cause::ExcessSyscalls => &[unflushed_lines::rewrites],
         Cause::ColdPathInHotFunction => &[cold_copy::rewrites],

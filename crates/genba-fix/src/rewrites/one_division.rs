@@ -27,9 +27,8 @@ enum Kind {
 }
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
-    let file = subject.file;
     let all: Vec<Division<'_>> = (subject.nodes_by_place().into_iter())
-        .filter_map(|node| division(file, node))
+        .filter_map(|node| division(subject, node))
         .collect();
     for one in all.iter().filter(|one| one.kind == Kind::Remainder) {
         let partner = all.iter().find(|other| {
@@ -50,7 +49,8 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     )
 }
 
-fn division<'a>(file: &SourceFile, node: Node<'a>) -> Option<Division<'a>> {
+fn division<'a>(subject: &Subject<'a>, node: Node<'a>) -> Option<Division<'a>> {
+    let file = subject.file;
     let kind = match (node.kind(), file.operator(node)) {
         ("binary_expression", "/") => Kind::Quotient,
         ("binary_expression", "%") => Kind::Remainder,
@@ -60,7 +60,7 @@ fn division<'a>(file: &SourceFile, node: Node<'a>) -> Option<Division<'a>> {
     };
     let left = node.child_by_field_name("left")?;
     let right = node.child_by_field_name("right")?;
-    (file.is_pure(left) && file.is_pure(right)).then(|| Division {
+    (subject.is_pure(left) && subject.is_pure(right)).then(|| Division {
         node,
         left: file.squashed(bare(left)),
         right: file.squashed(bare(right)),
@@ -159,6 +159,10 @@ fn in_one_list(
         })
         .collect();
     for statement in between {
+        // What the last statement assigns, it assigns when both are computed.
+        if statement == last && only_assigns(last) {
+            continue;
+        }
         let changed = file.changed(statement);
         let own = quotient.kind == Kind::QuotientAssigned && statement == last && last == two;
         for name in &changed {
@@ -226,6 +230,22 @@ fn between_stores(
     }
 }
 
+/// Whether all that a statement changes is one place, by its outermost assignment.
+fn only_assigns(statement: Node<'_>) -> bool {
+    let outermost = statement
+        .named_child(0)
+        .filter(|one| one.kind() == "assignment_expression");
+    outermost.is_some_and(|outermost| {
+        descendants(statement).into_iter().all(|node| {
+            node == outermost
+                || !matches!(
+                    node.kind(),
+                    "assignment_expression" | "update_expression" | "call_expression"
+                )
+        })
+    })
+}
+
 /// A statement that is executed as a whole.
 fn is_plain(statement: Node<'_>) -> bool {
     matches!(
@@ -281,6 +301,13 @@ mod tests {
         assert!(after.contains("const __typeof__(value / w->base) quotient = value / w->base;\n"));
         assert!(after.contains("names[(value - quotient * w->base)];"));
         assert!(after.contains("        value = quotient;\n"));
+    }
+
+    #[test]
+    fn quotient_may_be_assigned_to_what_was_divided() {
+        let text = "void f(struct w *w) {\n    do {\n        *--w->at = names[w->rest % w->base]; /* digit */\n        w->rest = w->rest / w->base;\n    } while (w->rest);\n}\n";
+        let after = rewritten("duplicate-division", "a.c", text, 3);
+        assert!(after.contains("w->rest = quotient;"), "{after}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
             continue;
         };
         if !division
-            || ![value, limit, base].iter().all(|one| file.is_pure(*one))
+            || ![value, limit, base].iter().all(|one| subject.is_pure(*one))
             || bare(base).kind() == "number_literal"
         {
             continue;

@@ -67,7 +67,7 @@ fn counters(subject: &Subject<'_>) -> Result<Rewrite, String> {
         else {
             continue;
         };
-        if !unused || !file.is_pure(place) || !file.is_pure(amount) {
+        if !unused || !subject.is_pure(place) || !subject.is_pure(amount) {
             continue;
         }
         let (place, amount) = (file.text(place), file.text(amount));

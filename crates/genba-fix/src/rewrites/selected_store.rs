@@ -379,7 +379,7 @@ fn two_values(subject: &Subject<'_>, node: Node<'_>, condition: Node<'_>) -> Opt
             one.child_by_field_name("left")?,
             one.child_by_field_name("right")?,
         );
-        (plain && file.is_pure(left) && file.is_pure(right)).then_some((left, right))
+        (plain && subject.is_pure(left) && subject.is_pure(right)).then_some((left, right))
     };
     let (target, one) = arm("consequence")?;
     let (other_target, two) = arm("alternative")?;

@@ -57,7 +57,7 @@ fn remainder<'a>(subject: &Subject<'a>, node: Node<'a>) -> Option<(Node<'a>, Nod
     // A function of the compiler proper, and no statement, may stand in an initialiser of a constant.
     let in_function = ancestors(node).any(|one| one.kind() == "compound_statement");
     let variable = matches!(bare(right).kind(), "identifier" | "field_expression");
-    let pure = file.is_pure(right) && !file.text(right).is_empty();
+    let pure = subject.is_pure(right) && !file.text(right).is_empty();
     (variable && pure && in_function && bare(left).kind() != "number_literal")
         .then_some((left, right))
 }

@@ -207,7 +207,7 @@ fn moved_behind(subject: &Subject<'_>, node: Node<'_>) -> Option<Rewrite> {
             false => text.contains(place.as_str()),
         })
     });
-    if depends || !file.is_pure(condition) {
+    if depends || !subject.is_pure(condition) {
         return None;
     }
     let lines = file.whole_lines(node);

@@ -1,56 +1,73 @@
 //! Divisions by, and powers of, what is usually one.
 
+use tree_sitter::Node;
+
 use super::{Rewrite, Subject};
 use crate::edit::Edit;
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let file = subject.file;
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut shown: Vec<String> = Vec::new();
     for node in subject.nodes_by_place() {
         if !subject.is_at_place(node) {
             break;
         }
-        let (value, usual) = match node.kind() {
-            "binary_expression" if file.operator(node) == "/" => {
-                let parts = node
-                    .child_by_field_name("left")
-                    .zip(node.child_by_field_name("right"));
-                let Some(parts) = parts else { continue };
-                parts
-            }
-            "call_expression" => {
-                let name = node
-                    .child_by_field_name("function")
-                    .map(|one| file.squashed(one))
-                    .unwrap_or_default();
-                let list = node.child_by_field_name("arguments");
-                let pair = list.and_then(|list| list.named_child(0).zip(list.named_child(1)));
-                match (name.trim_start_matches("std::"), pair) {
-                    ("pow" | "powf" | "powl", Some(pair)) => pair,
-                    _ => continue,
-                }
-            }
-            _ => continue,
+        let Some((value, usual)) = operands(subject, node) else {
+            continue;
+        };
+        let inside = |edit: &Edit| {
+            edit.range.contains(&node.start_byte()) || node.byte_range().contains(&edit.range.start)
         };
         let variable = matches!(
             usual.kind(),
             "identifier" | "field_expression" | "subscript_expression"
         );
-        if !variable || !file.is_pure(value) {
+        if !variable || !subject.is_pure(value) || edits.iter().any(inside) {
             continue;
         }
         let (value, usual) = (file.text(value), file.text(usual));
         let whole = file.text(node);
-        return Ok(vec![subject.rewrite(
-            format!("skip `{whole}` where {usual} is 1"),
-            vec![Edit::replace(
-                node.byte_range(),
-                format!("({usual} == 1 ? ({value}) : {whole})"),
-            )],
-        )]);
+        shown.push(format!("`{whole}` where {usual} is 1"));
+        edits.push(Edit::replace(
+            node.byte_range(),
+            format!("({usual} == 1 ? ({value}) : {whole})"),
+        ));
     }
-    Err("no division by a variable and no power of one stands at its lines; what another value would spare is not \
-         known from the source"
-        .to_owned())
+    let all = match edits.is_empty() {
+        true => {
+            return Err("no division by a variable and no power of one stands at its lines; what another value would \
+                        spare is not known from the source: test there for the value that the finding names"
+                .to_owned());
+        }
+        false => subject.rewrite(format!("skip {}", shown.join(" and ")), edits.clone()),
+    };
+    let mut found = vec![all];
+    if edits.len() > 1 {
+        let single = shown
+            .iter()
+            .zip(edits)
+            .map(|(shown, edit)| subject.rewrite(format!("skip {shown}"), vec![edit]));
+        found.extend(single);
+    }
+    Ok(found)
+}
+
+/// What stays of a division by, or a power of, one; and what has to be one.
+fn operands<'a>(subject: &Subject<'a>, node: Node<'a>) -> Option<(Node<'a>, Node<'a>)> {
+    let file = subject.file;
+    match node.kind() {
+        "binary_expression" if file.operator(node) == "/" => {
+            (node.child_by_field_name("left")).zip(node.child_by_field_name("right"))
+        }
+        "call_expression" => {
+            let name = file.squashed(node.child_by_field_name("function")?);
+            let list = node.child_by_field_name("arguments")?;
+            let power = matches!(name.trim_start_matches("std::"), "pow" | "powf" | "powl");
+            power.then(|| list.named_child(0).zip(list.named_child(1)))?
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
