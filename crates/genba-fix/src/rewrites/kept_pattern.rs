@@ -1,5 +1,7 @@
 //! Regular expressions that are compiled once.
 
+use tree_sitter::Node;
+
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
@@ -38,12 +40,55 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
             edits.push(Edit::insert(node.start_byte(), constant));
         }
     }
+    for node in subject.nodes_by_place() {
+        edits.extend(temporary(subject, node));
+    }
     match edits.is_empty() {
-        true => Err("no std::regex of a literal is made in its function".to_owned()),
+        true => Err(
+            "no std::regex of a literal is made in its function: make it once, outside of the function".to_owned(),
+        ),
         false => Ok(vec![
             subject.rewrite("compile the regular expression once", edits),
         ]),
     }
+}
+
+/// `f(s, std::regex("…"))`: the expression that makes it, as a function that keeps it.
+fn temporary(subject: &Subject<'_>, node: Node<'_>) -> Option<Edit> {
+    let file = subject.file;
+    let (kind, list) = match node.kind() {
+        "call_expression" => (
+            node.child_by_field_name("function")?,
+            node.child_by_field_name("arguments")?,
+        ),
+        "compound_literal_expression" => (
+            node.child_by_field_name("type")?,
+            node.child_by_field_name("value")?,
+        ),
+        _ => return None,
+    };
+    let kind = file.text(kind);
+    let fits = matches!(kind, "std::regex" | "regex" | "std::wregex");
+    let literal = list
+        .named_child(0)
+        .is_some_and(|one| matches!(one.kind(), "string_literal" | "raw_string_literal"));
+    // The options behind it are constants, too, if they name no variable.
+    let constant = (1..list.named_child_count())
+        .filter_map(|at| list.named_child(at as u32 as _))
+        .all(|one| file.text(one).contains("::"));
+    // A declaration is made static itself.
+    let declared = node
+        .parent()
+        .is_some_and(|one| one.kind() == "init_declarator");
+    (fits && literal && constant && !declared).then(|| {
+        Edit::replace(
+            node.byte_range(),
+            format!(
+                "[]() -> const {kind} & {{ static const {kind} once{}; return once; }}()",
+                file.text(list)
+            ),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -10,10 +10,13 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let mut found: Vec<Rewrite> = Vec::new();
     found.extend(by_factor(subject));
     found.extend(without_exact_reserve(subject));
+    if found.is_empty() {
+        found.extend(in_classes(subject));
+    }
     match found.is_empty() {
         true => Err(
-            "its function neither adds a constant to a capacity beside a call of realloc, nor \
-                     reserves for a size that it adds to"
+            "its function neither calls realloc for a size that grows, nor reserves for a size that it adds to: ask \
+             for twice as much where the buffer is full"
                 .to_owned(),
         ),
         false => Ok(found),
@@ -82,6 +85,53 @@ fn sum_with<'a>(file: &'a SourceFile, sum: Node<'_>, capacity: &str) -> Option<&
         .then(|| file.text(right))
 }
 
+/// `p = realloc(p, used + n)`, without a capacity: sizes in classes, so that most calls find the room already.
+fn in_classes(subject: &Subject<'_>) -> Option<Rewrite> {
+    let file = subject.file;
+    let helper = file.fresh_name("grown_size");
+    for call in subject.nodes_by_place() {
+        let function = (call.kind() == "call_expression" && subject.is_at_place(call))
+            .then(|| call.child_by_field_name("function"))
+            .flatten();
+        let Some(name) = function.map(|one| file.text(one)) else {
+            continue;
+        };
+        let list = call.child_by_field_name("arguments")?;
+        if name.rsplit("::").next() != Some("realloc") || list.named_child_count() != 2 {
+            continue;
+        }
+        let size = list.named_child(1)?;
+        let adds = descendants(size).into_iter().any(|one| {
+            one.kind() == "binary_expression" && file.operator(one) == "+"
+                || one.kind() == "update_expression"
+        });
+        let variable = matches!(
+            size.kind(),
+            "identifier" | "binary_expression" | "parenthesized_expression"
+        );
+        if !(adds || variable) {
+            continue;
+        }
+        let text = format!(
+            "/* A size up to a quarter larger, the same for many sizes: memory that grows is moved seldom. */\n\
+             static inline size_t {helper}(size_t size)\n{{\n    size_t step = 16;\n    while (step < size / 8)\n        \
+             step *= 2;\n    return size > (size_t)-1 - step ? size : (size + step - 1) / step * step;\n}}\n\n"
+        );
+        let edits = vec![
+            Edit::insert(
+                subject.before_code(),
+                format!("#include <stddef.h>\n\n{text}"),
+            ),
+            Edit::replace(size.byte_range(), format!("{helper}({})", file.text(size))),
+        ];
+        return Some(subject.rewrite(
+            "let the buffer grow in steps of an eighth of its size",
+            edits,
+        ));
+    }
+    None
+}
+
 /// `v.reserve(v.size() + n)`: exact room, which `push_back` would have made by a factor.
 fn without_exact_reserve(subject: &Subject<'_>) -> Option<Rewrite> {
     let file = subject.file;
@@ -127,6 +177,17 @@ mod tests {
     }
 
     #[test]
+    fn exact_sizes_become_classes() {
+        let text =
+            "void f(struct p *p, size_t n) {\n    p->d = realloc(p->d, p->used + n + 1);\n}\n";
+        let after = rewritten("realloc-growth", "a.c", text, 2);
+        assert!(
+            after.contains("realloc(p->d, grown_size(p->used + n + 1));"),
+            "{after}"
+        );
+    }
+
+    #[test]
     fn exact_reserve_goes() {
         let text = "void f(std::vector<int> &v, int n) {\n    v.reserve(v.size() + n);\n    v.push_back(n);\n}\n";
         let after = rewritten("realloc-growth", "a.cc", text, 3);
@@ -138,7 +199,7 @@ mod tests {
 
     #[test]
     fn sums_that_are_no_capacity_are_refused() {
-        let text = "void f(struct p *p, char *q, int n) {\n    p->count += 4;\n    q = realloc(q, n);\n}\n";
+        let text = "void f(struct p *p, char *q, int n) {\n    p->count += 4;\n    q = realloc(q, 4096);\n}\n";
         refused("realloc-growth", "a.c", text, 3);
         refused(
             "realloc-growth",
