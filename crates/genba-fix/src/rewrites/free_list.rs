@@ -5,15 +5,15 @@ use tree_sitter::Node;
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
-use crate::source_file::{ancestors, bare, descendants, words};
+use crate::source_file::{DeclaredType, ancestors, bare, descendants, function_name, words};
 
 /// Blocks that a list keeps: chosen, some megabytes of small objects.
 const MOST_KEPT: u32 = 65536;
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let file = subject.file;
-    if file.dialect != Dialect::C {
-        return Err("its file is not C".to_owned());
+    if file.dialect == Dialect::Cpp {
+        return in_class(subject).map(|rewrite| vec![rewrite]);
     }
     let none = "no malloc(sizeof …) of one object stands at its lines";
     let (call, kind) = (subject.nodes_by_place().into_iter())
@@ -27,7 +27,8 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         let name = (node.kind() == "call_expression")
             .then(|| node.child_by_field_name("function"))
             .flatten();
-        let Some(name) = name.filter(|one| file.text(*one) == "free") else {
+        let frees = |one: &Node<'_>| hands_on(subject, file.text(*one), "free");
+        let Some(name) = name.filter(frees) else {
             continue;
         };
         let argument = node
@@ -41,14 +42,18 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
             continue;
         };
         let declared = file.declared_type(function, file.text(argument));
-        let same =
-            declared.is_some_and(|one| one.pointers == 1 && plain(&one.specifiers) == plain(&kind));
+        let same = declared.is_some_and(|one| {
+            one.pointers == 1 && own_name(subject, &one.specifiers) == own_name(subject, &kind)
+        });
         if same {
             edits.push(Edit::replace(name.byte_range(), "give_back"));
         }
     }
     if edits.is_empty() {
-        return Err(format!("no pointer to {kind} is freed in {}", file.path));
+        return Err(format!(
+            "no pointer to {kind} is freed in {}: keep freed objects in a list where they are freed",
+            file.path
+        ));
     }
     edits.push(Edit::replace(call.byte_range(), "take_object()"));
     let helpers = format!(
@@ -87,7 +92,8 @@ fn allocated(subject: &Subject<'_>, call: Node<'_>) -> Option<String> {
         .filter(|list| list.named_child_count() == 1)?;
     let size = list
         .named_child(0)
-        .filter(|one| one.kind() == "sizeof_expression" && file.text(name) == "malloc")?;
+        .filter(|one| one.kind() == "sizeof_expression")
+        .filter(|_| hands_on(subject, file.text(name), "malloc"))?;
     let text = file.squashed(size);
     let inner = text
         .strip_prefix("sizeof")?
@@ -103,6 +109,155 @@ fn allocated(subject: &Subject<'_>, call: Node<'_>) -> Option<String> {
         None => Some(inner),
     }
 }
+
+/// Whether a function is the allocator's, or one of the sources that only hands its argument on to it.
+fn hands_on(subject: &Subject<'_>, name: &str, to: &str) -> bool {
+    if name == to {
+        return true;
+    }
+    // `free` of more than its argument, or an allocator with its own counts, would be left out.
+    (subject.sources.files.iter())
+        .filter(|file| file.source().contains(name))
+        .flat_map(|file| {
+            descendants(file.root())
+                .into_iter()
+                .map(move |node| (file, node))
+        })
+        .filter(|(file, node)| {
+            node.kind() == "function_definition" && function_name(file, *node) == Some(name)
+        })
+        .any(|(file, node)| {
+            let Some(body) = node.child_by_field_name("body") else {
+                return false;
+            };
+            let calls = file.calls(body);
+            let own = calls.iter().any(|call| call == to);
+            let ends = ["abort", "exit", "die", "fprintf", "fputs", "perror"];
+            own && calls
+                .iter()
+                .all(|call| call == to || ends.contains(&call.as_str()))
+                && !descendants(body).into_iter().any(|one| {
+                    let target = (one.kind() == "assignment_expression")
+                        .then(|| one.child_by_field_name("left"))
+                        .flatten();
+                    let local = target.is_none_or(|target| target.kind() == "identifier");
+                    one.kind() == "update_expression"
+                        || !local
+                        || matches!(file.operator(one), "+=" | "-=")
+                })
+        })
+}
+
+/// A type by the name that its aliases end at.
+fn own_name(subject: &Subject<'_>, specifiers: &str) -> String {
+    let kind = DeclaredType {
+        specifiers: plain(specifiers),
+        pointers: 0,
+    };
+    plain(&subject.types.resolved(kind).specifiers)
+}
+
+/// A class that keeps its freed objects: its own `operator new` and `operator delete`.
+fn in_class(subject: &Subject<'_>) -> Result<Rewrite, String> {
+    let file = subject.file;
+    let made = subject
+        .nodes_by_place()
+        .into_iter()
+        .filter(|node| subject.is_at_place(*node) && node.kind() == "new_expression")
+        .find_map(|node| {
+            let plain = node.child_by_field_name("declarator").is_none()
+                && node.child_by_field_name("placement").is_none();
+            let kind = node.child_by_field_name("type").filter(|_| plain)?;
+            words(file.text(kind)).last().map(str::to_owned)
+        });
+    let name = made.ok_or(
+        "no `new` of one object stands at its lines: where a container or std::make_shared makes them, give it an allocator \
+         that keeps freed memory",
+    )?;
+    for (index, home) in subject.sources.files.iter().enumerate() {
+        for node in descendants(home.root()) {
+            let record = matches!(node.kind(), "struct_specifier" | "class_specifier");
+            let own = node
+                .child_by_field_name("name")
+                .is_some_and(|one| home.text(one) == name);
+            let Some(body) = node.child_by_field_name("body").filter(|_| record && own) else {
+                continue;
+            };
+            if home.text(body).contains("operator new") {
+                return Err(format!("{name} has an operator new of its own"));
+            }
+            if home.text(node).contains("alignas") {
+                return Err(format!("{name} has an alignment of its own"));
+            }
+            let template = node
+                .parent()
+                .is_some_and(|one| one.kind() == "template_declaration");
+            if template {
+                return Err(format!("{name} is a template"));
+            }
+            let before = home.line_start(outermost(node).start_byte());
+            let restore = if node.kind() == "class_specifier" {
+                "private:\n"
+            } else {
+                ""
+            };
+            let helper = MEMBERS
+                .replace("KEPT", &MOST_KEPT.to_string())
+                .replace("NAME", &name);
+            return Ok(Rewrite {
+                title: format!("keep freed objects of {name} for reuse"),
+                assumes: vec!["a thread that ends may leave its freed objects behind".to_owned()],
+                edits: vec![(
+                    index,
+                    vec![
+                        Edit::insert(before, "#include <cstddef>\n#include <new>\n\n"),
+                        Edit::insert(body.start_byte() + 1, format!("\n{helper}{restore}")),
+                    ],
+                )],
+            });
+        }
+    }
+    Err(format!("the class {name} is not in the sources"))
+}
+
+/// The outermost node around a node below the whole file.
+fn outermost(node: Node<'_>) -> Node<'_> {
+    ancestors(node)
+        .take_while(|one| one.kind() != "translation_unit")
+        .last()
+        .unwrap_or(node)
+}
+
+/// Members of a class that keep its freed objects. Objects of classes that derive from it have another size.
+const MEMBERS: &str = "\
+public:
+    // Freed objects, for the next that are needed.
+    struct FreedObject { FreedObject *next; };
+    struct FreedObjects { FreedObject *first; unsigned count; };
+    static FreedObjects &freed_objects() { static thread_local FreedObjects all{}; return all; }
+    static void *operator new(std::size_t size)
+    {
+        FreedObjects &all = freed_objects();
+        if (size != sizeof(NAME) || !all.first)
+            return ::operator new(size < sizeof(FreedObject) ? sizeof(FreedObject) : size);
+        FreedObject *one = all.first;
+        all.first = one->next;
+        all.count--;
+        return one;
+    }
+    static void operator delete(void *block, std::size_t size)
+    {
+        FreedObjects &all = freed_objects();
+        if (!block || size != sizeof(NAME) || all.count >= KEPT) {
+            ::operator delete(block);
+            return;
+        }
+        FreedObject *one = static_cast<FreedObject *>(block);
+        one->next = all.first;
+        all.first = one;
+        all.count++;
+    }
+";
 
 /// Without qualifiers and storage classes.
 fn plain(specifiers: &str) -> String {
@@ -125,6 +280,37 @@ mod tests {
         assert!(after.contains("struct node *n = take_object();"), "{after}");
         assert!(after.contains("    free(name);\n    give_back(n);"));
         assert!(after.contains("return malloc(sizeof(struct node) < sizeof *one"));
+    }
+
+    #[test]
+    fn allocator_that_only_tests_the_result_is_seen_through() {
+        let text = "typedef struct item item_t;\nstatic void *xmalloc(size_t n) { void *p = malloc(n); if (!p) abort(); return p; }\nvoid f(void)\n{\n    item_t *it = xmalloc(sizeof *it);\n    use(it);\n}\nvoid g(struct item *it)\n{\n    free(it);\n}\n";
+        let after = rewritten(CAUSE, "a.c", text, 5);
+        assert!(after.contains("item_t *it = take_object();"), "{after}");
+        assert!(after.contains("    give_back(it);"), "{after}");
+        refused(
+            CAUSE,
+            "a.c",
+            &text.replace("if (!p) abort();", "total += n;"),
+            5,
+        );
+    }
+
+    #[test]
+    fn class_keeps_its_objects() {
+        let text = "struct Event { long when; };\nvoid f(Q &q) {\n    q.push(new Event{1});\n}\n";
+        let after = rewritten(CAUSE, "a.cc", text, 3);
+        assert!(
+            after.contains("static void *operator new(std::size_t size)"),
+            "{after}"
+        );
+        assert!(after.contains("size != sizeof(Event)"), "{after}");
+        refused(
+            CAUSE,
+            "a.cc",
+            "void f(Q &q) {\n    q.push(new int[3]);\n}\n",
+            2,
+        );
     }
 
     #[test]

@@ -106,4 +106,15 @@ mod tests {
         );
         refused(CAUSE, "a.cc", &text.replace("\"[0-9]+-[0-9]+\"", "s"), 3);
     }
+
+    #[test]
+    fn temporary_of_a_literal_is_kept() {
+        let text = "bool f(const std::string &s) {\n    return std::regex_match(s, std::regex(\"[0-9]+\"));\n}\n";
+        let after = rewritten(CAUSE, "a.cc", text, 2);
+        assert!(
+            after.contains("{ static const std::regex once(\"[0-9]+\"); return once; }())"),
+            "{after}"
+        );
+        refused(CAUSE, "a.cc", &text.replace("\"[0-9]+\"", "s"), 2);
+    }
 }

@@ -7,7 +7,9 @@ use super::object_uses::{base_of, changes_of, is_object, may_change, sole_defini
 use super::{Rewrite, Subject};
 use crate::Dialect;
 use crate::edit::Edit;
-use crate::source_file::{SourceFile, ancestors, bare, descendants, is_loop, words};
+use crate::source_file::{
+    SourceFile, ancestors, bare, descendants, function_name, is_loop, squash, words,
+};
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let file = subject.file;
@@ -28,6 +30,12 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
                 at_place.extend(edits);
             }
         }
+    }
+    let (getters, assumption) = getters_by_reference(subject);
+    if !getters.is_empty() {
+        assumes.push(assumption.to_owned());
+        others.extend(getters.clone());
+        at_place.extend(getters);
     }
     let mut found = Vec::new();
     dedup(&mut others);
@@ -123,6 +131,74 @@ fn edits_of(subject: &Subject<'_>, function: Node<'_>) -> Vec<Found> {
         found.extend(one.map(|(edits, assumption)| (edits, assumption, own)));
     }
     found
+}
+
+/// Member functions that return a field by value, of the place or called there: by reference.
+fn getters_by_reference(subject: &Subject<'_>) -> (Vec<Edit>, &'static str) {
+    let file = subject.file;
+    let called: Vec<String> = descendants(subject.function)
+        .into_iter()
+        .filter(|node| node.kind() == "call_expression" && subject.is_at_place(*node))
+        .filter_map(|node| {
+            let name = node
+                .child_by_field_name("function")?
+                .child_by_field_name("field")?;
+            Some(file.text(name).to_owned())
+        })
+        .collect();
+    let mut edits = Vec::new();
+    for function in descendants(file.root()) {
+        if function.kind() != "function_definition" {
+            continue;
+        }
+        let own = function == subject.function;
+        let wanted = own
+            || function_name(file, function)
+                .is_some_and(|name| called.iter().any(|one| one == name));
+        if wanted {
+            edits.extend(getter(file, function));
+        }
+    }
+    (
+        edits,
+        "nobody keeps what the function returns a reference to after the object has gone",
+    )
+}
+
+/// `std::string name() const { return name_; }` in a class.
+fn getter(file: &SourceFile, function: Node<'_>) -> Option<Edit> {
+    let list = function
+        .parent()
+        .filter(|one| one.kind() == "field_declaration_list")?;
+    let kind = function
+        .child_by_field_name("type")
+        .filter(|one| is_object(file, *one) && file.text(*one) != "auto")?;
+    let declarator = function
+        .child_by_field_name("declarator")
+        .filter(|one| one.kind() == "function_declarator")?;
+    let constant = file
+        .squashed(declarator)
+        .rsplit(')')
+        .next()
+        .is_some_and(|behind| behind.starts_with("const"));
+    let body = function.child_by_field_name("body")?;
+    let returned = body
+        .named_child(0)
+        .filter(|one| one.kind() == "return_statement" && body.named_child_count() == 1)?;
+    let field = returned
+        .named_child(0)
+        .filter(|one| one.kind() == "identifier")?;
+    // The field is declared in the class with the same type.
+    let mut cursor = list.walk();
+    let same = list.named_children(&mut cursor).any(|one| {
+        one.kind() == "field_declaration"
+            && (file.declared_type_in(one, file.text(field))).is_some_and(|declared| {
+                declared.pointers == 0 && squash(&declared.specifiers) == file.squashed(kind)
+            })
+    });
+    let head = &file.source()[function.start_byte()..kind.start_byte()];
+    (constant && same && !head.contains("virtual") && !file.text(declarator).contains("override"))
+        .then(|| Edit::replace(kind.byte_range(), format!("const {} &", file.text(kind))))
 }
 
 /// A parameter by value that is only read: by reference.
@@ -357,6 +433,17 @@ fn sink(file: &SourceFile, caller: Node<'_>, name: &str, argument: usize) -> Opt
 #[cfg(test)]
 mod tests {
     use crate::test_support::{refused, rewritten};
+
+    #[test]
+    fn field_is_returned_by_reference() {
+        let text = "class P {\n    std::string name, place; int age;\npublic:\n    std::string get() const { return name; }\n    int old() const { return age; }\n    std::string made() const { return name + place; }\n};\nint f(const P &p) {\n    return p.get().size() + p.old();\n}\n";
+        let after = rewritten("repeated-copy", "a.cc", text, 9);
+        assert!(
+            after.contains("    const std::string & get() const { return name; }\n    int old()"),
+            "{after}"
+        );
+        assert!(after.contains("    std::string made()"), "{after}");
+    }
 
     const CAUSE: &str = "repeated-copy";
 
