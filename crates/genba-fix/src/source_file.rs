@@ -305,6 +305,7 @@ impl DeclaredType {
     #[must_use]
     pub fn is_unsigned(&self) -> bool {
         self.pointers == 0
+            && !self.specifiers.contains('<')
             && words(&self.specifiers).any(|word| {
                 matches!(word, "unsigned" | "size_t" | "uintptr_t")
                     || (word.starts_with("uint") || word.starts_with("u_int"))
@@ -316,6 +317,7 @@ impl DeclaredType {
     pub fn is_integer(&self) -> bool {
         self.is_unsigned()
             || self.pointers == 0
+                && !self.specifiers.contains('<')
                 && words(&self.specifiers).any(|word| {
                     matches!(
                         word,
@@ -328,7 +330,9 @@ impl DeclaredType {
     /// Whether it is a floating-point number.
     #[must_use]
     pub fn is_float(&self) -> bool {
-        self.pointers == 0 && words(&self.specifiers).any(|word| matches!(word, "float" | "double"))
+        self.pointers == 0
+            && !self.specifiers.contains('<')
+            && words(&self.specifiers).any(|word| matches!(word, "float" | "double"))
     }
 }
 

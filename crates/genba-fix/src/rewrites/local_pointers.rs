@@ -1,12 +1,15 @@
 //! Arrays and the bound of a loop in local variables, so that a compiler need not load them again and can
 //! vectorise.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::Node;
 
 use super::{Rewrite, Subject};
 use crate::Dialect;
+use crate::declarations::own_variables;
 use crate::edit::Edit;
-use crate::source_file::{SourceFile, bare, descendants, words};
+use crate::source_file::{DeclaredType, bare, descendants, squash, words};
 
 /// An array that the loop indexes.
 struct Array<'a> {
@@ -33,8 +36,15 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         return Err(none.to_owned());
     }
     let bound = condition.child_by_field_name("right").ok_or(none)?;
-    if let Some(call) = file.calls(body).into_iter().next() {
-        return Err(format!("the loop calls {call}, which may change an array"));
+    let unknown = descendants(body)
+        .into_iter()
+        .find(|node| node.kind() == "call_expression" && !subject.is_pure_call(*node));
+    if let Some(call) = unknown {
+        return Err(format!(
+            "the loop calls `{}`, which may change an array: copy the pointers and the bound into local variables where \
+             you know that it does not",
+            file.text(call)
+        ));
     }
     let arrays = arrays(subject, body);
     if arrays.is_empty() {
@@ -48,6 +58,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     if !bound_stays || !arrays.iter().all(|array| stays(&array.text)) {
         return Err("the bound or an array changes in the loop".to_owned());
     }
+    let numbers = numbers(subject, body, &changed);
     let stored = arrays
         .iter()
         .filter(|one| one.stored)
@@ -87,7 +98,11 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
                     "__typeof__(&{}[0]) {restrict}{name} = {};\n",
                     array.text, array.text
                 ),
-                Dialect::Cpp => format!("auto *{restrict}{name} = {}.data();\n", array.text),
+                Dialect::Cpp => format!(
+                    "auto *{restrict}{name} = {}{};\n",
+                    array.text,
+                    container(subject, array.uses[0]).unwrap_or_default()
+                ),
             };
             before.push_str(&format!("{deeper}{declaration}"));
             edits.extend(
@@ -96,6 +111,22 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
                     .iter()
                     .map(|node| Edit::replace(node.byte_range(), name.clone())),
             );
+        }
+        let mut kept: Vec<(String, String)> = Vec::new();
+        for node in &numbers {
+            let text = file.squashed(*node);
+            if kept.iter().all(|(one, _)| *one != text) {
+                let base = words(&text).last().unwrap_or("number");
+                let mut name = file.fresh_name(&format!("{}_here", base.trim_end_matches('_')));
+                while kept.iter().any(|(_, other)| *other == name) {
+                    name.push('_');
+                }
+                let kind = format!("__typeof__({text} + 0)");
+                before.push_str(&format!("{deeper}const {kind} {name} = {text};\n"));
+                kept.push((text.clone(), name));
+            }
+            let name = kept.iter().find(|(one, _)| *one == text);
+            edits.extend(name.map(|(_, name)| Edit::replace(node.byte_range(), name.as_str())));
         }
         edits.push(Edit::insert(
             outer.start_byte(),
@@ -137,9 +168,9 @@ fn arrays<'a>(subject: &Subject<'a>, body: Node<'a>) -> Vec<Array<'a>> {
         let text = file.squashed(base);
         let wanted = match file.dialect {
             Dialect::C => base.kind() == "field_expression",
-            Dialect::Cpp => is_vector(file, base),
+            Dialect::Cpp => container(subject, base).is_some(),
         };
-        if !wanted || !file.is_pure(base) {
+        if !wanted || !subject.is_pure(base) {
             continue;
         }
         let stored = node.parent().is_some_and(|parent| {
@@ -161,22 +192,59 @@ fn arrays<'a>(subject: &Subject<'a>, body: Node<'a>) -> Vec<Array<'a>> {
     arrays
 }
 
-/// Whether a name is declared as a vector in the file.
-fn is_vector(file: &SourceFile, base: Node<'_>) -> bool {
-    let name = file.text(base);
-    descendants(file.root()).into_iter().any(|node| {
-        let kinds = ["field_declaration", "parameter_declaration", "declaration"];
-        let kind = node
-            .child_by_field_name("type")
-            .filter(|_| kinds.contains(&node.kind()));
-        kind.is_some_and(|kind| {
-            file.text(kind).contains("vector<") && !file.text(kind).contains("vector<bool")
-        }) && words(
-            kind.and_then(|kind| file.source().get(kind.end_byte()..node.end_byte()))
-                .unwrap_or_default(),
-        )
-        .any(|word| word == name)
-    })
+/// How the elements of what is indexed are pointed to: the vectors and arrays of the library by `data()`, pointers that
+/// are fields by themselves.
+fn container(subject: &Subject<'_>, base: Node<'_>) -> Option<&'static str> {
+    let kind = subject.type_of(base)?;
+    let specifiers = squash(&kind.specifiers);
+    let library = ["vector<", "array<", "span<"].iter().any(|name| {
+        specifiers
+            .trim_start_matches("const ")
+            .trim_start_matches("std::")
+            .starts_with(name)
+    });
+    match () {
+        () if library && !specifiers.contains("vector<bool") => Some(".data()"),
+        () if kind.pointers == 1 && !library && base.kind() == "field_expression" => Some(""),
+        () => None,
+    }
+}
+
+/// Numbers in memory that the loop reads and leaves as they are: fields, and references that are parameters.
+fn numbers<'a>(subject: &Subject<'a>, body: Node<'a>, changed: &BTreeSet<String>) -> Vec<Node<'a>> {
+    let file = subject.file;
+    let own = own_variables(file, subject.function);
+    descendants(body)
+        .into_iter()
+        .filter(|node| {
+            let memory = match node.kind() {
+                "field_expression" => !node.parent().is_some_and(|parent| {
+                    // Not the array of an element, a method, or a part of a longer field.
+                    matches!(
+                        parent.kind(),
+                        "subscript_expression" | "field_expression" | "call_expression"
+                    )
+                }),
+                "identifier" => own.get(file.text(*node)).is_some_and(|one| one.refers),
+                _ => false,
+            };
+            let stays = !changed.contains(&file.squashed(*node))
+                && !words(file.text(*node)).any(|word| changed.contains(word));
+            let number = subject
+                .type_of(*node)
+                .is_some_and(|kind| subject_number(&kind));
+            memory && stays && number && subject.is_pure(*node)
+        })
+        .collect()
+}
+
+/// Whether a type is that of a number; a reference counts as a level.
+fn subject_number(kind: &DeclaredType) -> bool {
+    let plain = DeclaredType {
+        pointers: 0,
+        ..kind.clone()
+    };
+    kind.pointers <= 1 && (plain.is_integer() || plain.is_float())
 }
 
 #[cfg(test)]
@@ -207,6 +275,21 @@ mod tests {
         let after = all_rewritten(CAUSE, &[("a.cc", text)], 3);
         assert!(after[1][0].contains("auto *__restrict out_at = out.data();"));
         assert!(after[0][0].contains("out_at[i] = raw_at[i];"));
+    }
+
+    #[test]
+    fn vectors_in_fields_and_numbers_in_memory_become_local() {
+        let text = "struct Plane { std::vector<uint16_t> px; int w, h; };\nvoid f(Plane &dst, const Plane &src, const int &k) {\n    for (int i = 0; i < dst.w * dst.h; i++)\n        dst.px[i] = static_cast<uint16_t>(src.px[i] >> k);\n}\n";
+        let after = all_rewritten(CAUSE, &[("a.cc", text)], 4)[0][0].clone();
+        assert!(after.contains("auto *px_at = dst.px.data();"), "{after}");
+        assert!(
+            after.contains("const __typeof__(k + 0) k_here = k;"),
+            "{after}"
+        );
+        assert!(
+            after.contains("px_at[i] = static_cast<uint16_t>(px_at1[i] >> k_here);"),
+            "{after}"
+        );
     }
 
     #[test]

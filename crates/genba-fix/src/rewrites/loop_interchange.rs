@@ -3,58 +3,41 @@
 use tree_sitter::Node;
 
 use super::{Rewrite, Subject};
+use crate::counted_loop::{Until, counted};
 use crate::edit::Edit;
 use crate::source_file::{SourceFile, bare, descendants, words};
 
 /// A loop of a nest.
 struct Level<'a> {
     node: Node<'a>,
-    variable: String,
+    variable: &'a str,
+    /// Whether the variable is one of the loop's own.
+    declared: bool,
+}
+
+/// What the nest does with each element.
+struct Work<'a> {
+    statement: Node<'a>,
+    /// The element that is changed.
+    left: Node<'a>,
+    /// What it is changed by, if not by one.
+    right: Option<Node<'a>>,
+    operator: &'a str,
 }
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     let file = subject.file;
-    let none = "no two loops at its lines are a perfect nest whose only statement adds to, or stores, one element";
+    let none = "no two loops at its lines are a perfect nest that counts up and whose only statement changes one element";
     let inner = subject
         .loops()
         .into_iter()
         .next()
-        .and_then(|node| level(file, node))
+        .and_then(|node| level(subject, node))
         .ok_or(none)?;
-    let outer = parent_level(file, inner.node).ok_or(none)?;
+    let outer = parent_level(subject, inner.node).ok_or(none)?;
     let statement = only_statement(inner.node).ok_or(none)?;
-    let assignment = statement
-        .named_child(0)
-        .filter(|one| one.kind() == "assignment_expression")
-        .ok_or(none)?;
-    let (left, right) = assignment
-        .child_by_field_name("left")
-        .zip(assignment.child_by_field_name("right"))
-        .ok_or(none)?;
-    if !file.is_pure(right) || left.kind() != "subscript_expression" {
-        return Err(none.to_owned());
-    }
-    let uses = |node: Node<'_>, name: &str| words(file.text(node)).any(|word| word == name);
-    // An element that both variables choose is stored once; one that only the inner loop leaves alone gets
-    // its terms in the same order.
-    let by_outer = uses(left, &outer.variable);
-    let by_inner = uses(left, &inner.variable);
-    let adds = file.operator(assignment) == "+=";
-    let keeps_order = match (by_outer, by_inner) {
-        (true, true) => true,
-        (true, false) | (false, true) => adds,
-        (false, false) => false,
-    };
-    if !keeps_order || (file.operator(assignment) != "=" && !adds) {
-        return Err("the order of the iterations may change the result".to_owned());
-    }
-    let stored = array(file, left).ok_or(none)?;
-    if descendants(right)
-        .into_iter()
-        .any(|node| array(file, node).is_some_and(|one| one == stored))
-    {
-        return Err(format!("the nest reads {stored}, which it stores into"));
-    }
+    let work = work(subject, statement).ok_or(none)?;
+    keeps_result(subject, &work, outer.variable, inner.variable)?;
     let source = file.source();
     // Without the white space before the body.
     let head = |level: &Level<'_>| {
@@ -64,17 +47,34 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         Some(start..start + text.trim_end().len())
     };
     let (outer_head, inner_head) = head(&outer).zip(head(&inner)).ok_or(none)?;
-    if uses_in(&source[inner_head.clone()], &outer.variable)
-        || uses_in(&source[outer_head.clone()], &inner.variable)
+    if uses_in(&source[inner_head.clone()], outer.variable)
+        || uses_in(&source[outer_head.clone()], inner.variable)
     {
         return Err("the bounds of one loop depend on the other's variable".to_owned());
     }
-    if strides(file, statement, &outer.variable) <= strides(file, statement, &inner.variable) {
+    for level in [&outer, &inner] {
+        if !level.declared && is_used_behind(subject, outer.node, level.variable) {
+            return Err(format!("{} is used behind the loops", level.variable));
+        }
+    }
+    let by_inner = strides(file, statement, inner.variable);
+    let by_outer = strides(file, statement, outer.variable);
+    // Where elements are chosen by a function, the order of memory is not said here: the measurement tells.
+    let opaque = descendants(statement).into_iter().any(|node| {
+        let text = file.text(node);
+        node.kind() == "call_expression"
+            && uses_in(text, inner.variable)
+            && uses_in(text, outer.variable)
+    });
+    if by_outer <= by_inner && !opaque {
         return Err("no access would be closer to the one before".to_owned());
     }
     let (one, two) = (&source[outer_head.clone()], &source[inner_head.clone()]);
     Ok(vec![Rewrite {
-        assumes: vec![format!("what is read does not overlap {stored}")],
+        assumes: vec![format!(
+            "what is read does not overlap {}",
+            array(file, work.left).unwrap_or_default()
+        )],
         ..subject.rewrite(
             format!("loop over {} inside of {}", outer.variable, inner.variable),
             vec![
@@ -85,51 +85,203 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     }])
 }
 
+/// `a[i] = e`, `a[i] += e`, `a[i]++`; an element may be chosen by a function, too.
+fn work<'a>(subject: &Subject<'a>, statement: Node<'a>) -> Option<Work<'a>> {
+    let file = subject.file;
+    let inner = statement.named_child(0)?;
+    let (left, right, operator) = match inner.kind() {
+        "assignment_expression" => {
+            let right = inner.child_by_field_name("right")?;
+            (
+                bare(inner.child_by_field_name("left")?),
+                Some(right),
+                file.operator(inner),
+            )
+        }
+        "update_expression" => (bare(inner.child_by_field_name("argument")?), None, "+="),
+        _ => return None,
+    };
+    let element = matches!(left.kind(), "subscript_expression" | "call_expression");
+    let pure = subject.is_pure(left) && right.is_none_or(|right| subject.is_pure(right));
+    (element && pure).then_some(Work {
+        statement,
+        left,
+        right,
+        operator,
+    })
+}
+
+/// Refuses where the order of the iterations may change the result.
+fn keeps_result(
+    subject: &Subject<'_>,
+    work: &Work<'_>,
+    outer: &str,
+    inner: &str,
+) -> Result<(), String> {
+    let file = subject.file;
+    let order = || "the order of the iterations may change the result".to_owned();
+    let uses = |name: &str| uses_in(file.text(work.left), name);
+    let own = file.squashed(work.left);
+    let stored = array(file, work.left).ok_or_else(order)?;
+    let adds = matches!(work.operator, "+=" | "-=");
+    // Sums of integers are the same in any order, of whichever elements.
+    let integer = subject
+        .type_of(work.left)
+        .is_some_and(|kind| kind.is_integer());
+    let commutes = adds && integer || matches!(work.operator, "|=" | "&=" | "^=");
+    // An element that both variables choose, each for itself, is changed once; one that only the inner loop leaves
+    // alone gets its terms in the same order.
+    let once = match (uses(outer), uses(inner)) {
+        (true, true) => chooses_one(file, work.left, outer, inner),
+        (true, false) | (false, true) => adds,
+        (false, false) => false,
+    };
+    if !commutes && (!once || work.operator != "=" && !adds) {
+        return Err(order());
+    }
+    // It may read the element that it stores.
+    let once_each = uses(outer) && uses(inner) && once;
+    for node in work.right.into_iter().flat_map(descendants) {
+        let same_array = array(file, node).is_some_and(|one| one == stored);
+        if same_array && !(once_each && file.squashed(node) == own) && !within_own(file, node, &own)
+        {
+            return Err(format!("the nest reads {stored}, which it stores into"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a node is part of a use of the element that is stored, as `a[i]` of `a[i][j]`.
+fn within_own(file: &SourceFile, node: Node<'_>, own: &str) -> bool {
+    node.parent().is_some_and(|parent| {
+        parent.kind() == "subscript_expression" && file.squashed(parent) == own
+    })
+}
+
+/// Whether different values of both variables choose different elements: one subscript or argument for each, or one
+/// of them times a row's length.
+fn chooses_one(file: &SourceFile, left: Node<'_>, outer: &str, inner: &str) -> bool {
+    let text = file.squashed(left);
+    let called = left.kind() == "call_expression";
+    let plain = |name: &str| {
+        let forms = match called {
+            true => vec![
+                format!("({name},"),
+                format!(",{name})"),
+                format!(",{name},"),
+            ],
+            false => vec![format!("[{name}]")],
+        };
+        // An index that is computed from both may be the same for several.
+        (called || !text.contains('(')) && forms.iter().any(|form| text.contains(form.as_str()))
+    };
+    if plain(outer) && plain(inner) {
+        return true;
+    }
+    // `i * n + j`: a term with a product, and one that is the variable alone.
+    let text = text.replace("->", ".");
+    let Some(index) = text
+        .strip_suffix(']')
+        .and_then(|text| text.rsplit_once('['))
+    else {
+        return false;
+    };
+    let terms: Vec<&str> = index.1.split('+').collect();
+    let row = |name: &str| {
+        let product = |term: &&str| {
+            term.contains('*') && uses_in(term, name) && !term.contains(['-', '%', '/', '&'])
+        };
+        terms.iter().filter(|term| product(term)).count() == 1
+    };
+    let alone = |name: &str| {
+        terms
+            .iter()
+            .any(|term| term.trim_matches(['(', ')']) == name)
+    };
+    terms.len() == 2 && (row(outer) && alone(inner) || row(inner) && alone(outer))
+}
+
 fn uses_in(text: &str, name: &str) -> bool {
     words(text).any(|word| word == name)
 }
 
-/// A loop that counts a variable of its own up.
-fn level<'a>(file: &SourceFile, node: Node<'a>) -> Option<Level<'a>> {
-    let initializer = node
-        .child_by_field_name("initializer")
-        .filter(|one| one.kind() == "declaration")?;
-    let declarator = initializer
-        .child_by_field_name("declarator")?
-        .child_by_field_name("declarator")?;
-    let variable = file.text(declarator).to_owned();
-    let update = file.squashed(node.child_by_field_name("update")?);
-    let counts = [format!("{variable}++"), format!("++{variable}")].contains(&update);
-    let condition = bare(node.child_by_field_name("condition")?);
-    (counts && file.is_pure(condition)).then_some(Level { node, variable })
+/// Whether a variable is read behind the nest before it is set anew.
+fn is_used_behind(subject: &Subject<'_>, nest: Node<'_>, name: &str) -> bool {
+    let file = subject.file;
+    let next = descendants(subject.function).into_iter().find(|node| {
+        node.kind() == "identifier"
+            && file.text(*node) == name
+            && node.start_byte() >= nest.end_byte()
+    });
+    // A loop around the nest comes back to the head of the nest, which sets it.
+    next.is_some_and(|next| {
+        let set = next.parent().is_some_and(|parent| {
+            matches!(parent.kind(), "assignment_expression" | "init_declarator")
+                && file.operator(parent) != "+="
+                && ["left", "declarator"]
+                    .iter()
+                    .any(|field| parent.child_by_field_name(field) == Some(next))
+        });
+        !set
+    })
+}
+
+/// A loop that counts a variable up.
+fn level<'a>(subject: &Subject<'a>, node: Node<'a>) -> Option<Level<'a>> {
+    let file = subject.file;
+    let found = counted(file, node).filter(|_| node.kind() == "for_statement")?;
+    let Until::End { variable, end, .. } = found.until else {
+        return None;
+    };
+    let initializer = node.child_by_field_name("initializer")?;
+    // One variable, which is all that is set and stepped.
+    let sets_one = words(file.text(initializer)).any(|word| word == variable)
+        && !file.text(initializer).contains(',');
+    let steps_one = !found.update?.contains(',');
+    (sets_one && steps_one && subject.is_pure(end)).then_some(Level {
+        node,
+        variable,
+        declared: initializer.kind() == "declaration",
+    })
 }
 
 /// The loop whose only statement is this one.
-fn parent_level<'a>(file: &SourceFile, node: Node<'a>) -> Option<Level<'a>> {
+fn parent_level<'a>(subject: &Subject<'a>, node: Node<'a>) -> Option<Level<'a>> {
     let mut outer = node.parent()?;
     if outer.kind() == "compound_statement" {
-        if outer.named_child_count() != 1 {
+        if statements_of(outer).len() != 1 {
             return None;
         }
         outer = outer.parent()?;
     }
-    level(file, outer)
+    level(subject, outer)
+}
+
+fn statements_of(block: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = block.walk();
+    block
+        .named_children(&mut cursor)
+        .filter(|one| one.kind() != "comment")
+        .collect()
 }
 
 fn only_statement(node: Node<'_>) -> Option<Node<'_>> {
     let mut body = node.child_by_field_name("body")?;
     if body.kind() == "compound_statement" {
-        if body.named_child_count() != 1 {
-            return None;
-        }
-        body = body.named_child(0)?;
+        body = match statements_of(body)[..] {
+            [one] => one,
+            _ => return None,
+        };
     }
     (body.kind() == "expression_statement").then_some(body)
 }
 
-/// The array of an element: `c->at` of `c->at[i]`, `a` of `a[i][j]`.
+/// The array of an element: `c->at` of `c->at[i]`, `a` of `a[i][j]`, `m` of `m(i, j)`.
 fn array(file: &SourceFile, node: Node<'_>) -> Option<String> {
     let mut inner = node;
+    if node.kind() == "call_expression" {
+        return Some(file.squashed(node.child_by_field_name("function")?));
+    }
     while inner.kind() == "subscript_expression" {
         inner = bare(inner.child_by_field_name("argument")?);
     }
@@ -179,11 +331,32 @@ mod tests {
     }
 
     #[test]
+    fn variables_of_the_function_own_reads_and_counts_are_understood() {
+        let text = "void f(struct m *m, double k) {\n    int r, c;\n    for (c = 0; c < m->cols; c++)\n        for (r = 0; r < m->rows; r++)\n            m->v[r * m->cols + c] = m->v[r * m->cols + c] * k;\n}\n";
+        let after = rewritten(CAUSE, "a.c", text, 5);
+        assert!(
+            after.contains(
+                "    for (r = 0; r < m->rows; r++)\n        for (c = 0; c < m->cols; c++)\n"
+            ),
+            "{after}"
+        );
+        refused(CAUSE, "a.c", &text.replace("k;\n}", "k;\n    g(c);\n}"), 5);
+        let text = "void f(const Image &img, std::vector<long> &bins) {\n    for (int x = 0; x < img.width(); ++x) {\n        for (int y = 0; y < img.height(); ++y) {\n            bins[img.at(x, y)]++;\n        }\n    }\n}\nint Image::width() const { return w_; }\nint Image::height() const { return h_; }\n";
+        let after = rewritten(CAUSE, "a.cc", text, 4);
+        assert!(
+            after.contains("{\n    for (int y = 0; y < img.height(); ++y) {\n        for (int x"),
+            "{after}"
+        );
+        refused(CAUSE, "a.cc", &text.replace("<long>", "<double>"), 4);
+    }
+
+    #[test]
     fn dependent_bounds_own_reads_and_sums_are_refused() {
         for statement in [
             "c[i * n + j] += c[i * n + k] * b[k * n + j];",
             "sum += b[k * n + j];",
             "c[i] = a[k * n + j];",
+            "c[j + k] = b[k * n + j];",
             "{ g(); c[i * n + j] += b[k * n + j]; }",
         ] {
             refused(
