@@ -12,7 +12,7 @@ use tree_sitter::Node;
 use crate::Dialect;
 use crate::declarations::{Own, own_variables};
 use crate::rewrites::Sources;
-use crate::source_file::{SourceFile, bare, descendants, function_name, words};
+use crate::source_file::{SourceFile, ancestors, bare, descendants, function_name, words};
 
 /// Most definitions of one name that are looked at.
 const MAX_DEFINITIONS: usize = 12;
@@ -210,6 +210,14 @@ impl<'a> Effects<'a> {
         if let Some(effect) = self.of_named(&name, depth) {
             return effect;
         }
+        // `m(i, j)` of a variable: the operator of its class.
+        let variable = file.dialect == Dialect::Cpp && function.kind() == "identifier";
+        if variable
+            && is_declared_variable(file, call, &name)
+            && let Some(effect) = self.of_named("operator", depth)
+        {
+            return effect;
+        }
         match () {
             () if !member && OF_NUMBERS.contains(&without_precision(&name)) => Effect::Nothing,
             () if OF_VALUES.contains(&name.as_str()) => Effect::Nothing,
@@ -326,6 +334,13 @@ fn is_own(file: &SourceFile, place: Node<'_>, own: Option<&BTreeMap<String, Own>
     }
 }
 
+/// Whether the function around a call declares a variable of this name.
+fn is_declared_variable(file: &SourceFile, call: Node<'_>, name: &str) -> bool {
+    ancestors(call)
+        .find(|one| one.kind() == "function_definition")
+        .is_some_and(|function| own_variables(file, function).contains_key(name))
+}
+
 /// Whether a name is that of a called function.
 fn is_called(name: Node<'_>) -> bool {
     name.parent()
@@ -438,6 +453,17 @@ mod tests {
         let own =
             "struct Q { int n; int size() { return n++; } };\nint f(Q &q) { return q.size(); }";
         assert_eq!(effect(own, "a.cc"), Effect::Changes);
+    }
+
+    #[test]
+    fn call_operators_of_the_sources_decide_for_variables() {
+        let image = "struct I { int w; int *d; int operator()(int x, int y) const { return d[y * w + x]; } };\n";
+        let pure = format!("{image}int f(const I &img) {{ return img(1, 2); }}");
+        assert_eq!(effect(&pure, "a.cc"), Effect::Reads);
+        assert_eq!(
+            effect("int f(P keep) { return keep(1); }", "a.cc"),
+            Effect::Changes
+        );
     }
 
     #[test]

@@ -382,29 +382,41 @@ fn judged(
             changed.count()
         ));
     };
-    match alike.judge.verdict() {
-        Verdict::Same => {}
-        Verdict::Undecided => {
-            return Outcome::NoClaim(format!(
-                "two copies of the unchanged code are not known to be equally fast after {} pairs: give the \
-                 command more work, or a longer --budget",
-                alike.count()
-            ));
-        }
-        Verdict::Faster | Verdict::Slower => {
-            return Outcome::NoClaim(format!(
-                "two copies of the unchanged code differ by {:.1} %: where code lies in memory matters more \
-                 here than can be told apart",
-                percent(own)
-            ));
-        }
-    }
-    let wide =
-        changed.judge.verdict() == Verdict::Undecided && changed.half_width() * 2.0 > MAX_WIDTH;
-    if changed.count() < MIN_PAIRS || wide {
+    if alike.count() < MIN_PAIRS || changed.count() < MIN_PAIRS {
         return Outcome::NoClaim(format!(
-            "undecided after {} pairs of windows: give the command more work, or a longer --budget",
-            changed.count()
+            "{} pairs of windows are too few: give the command more work, or a longer --budget",
+            alike.count().min(changed.count())
+        ));
+    }
+    // Copies that are not known to be equal within the margin: by what they may differ, the result is less certain.
+    let alike_within_margin = alike.judge.verdict() == Verdict::Same;
+    let ratio = match (plan.replicas, alike_within_margin) {
+        (None, true) => ratio,
+        (Some(_), _) => widened(ratio, own),
+        (None, false) => widened(ratio, either_way(own)),
+    };
+    let includes_none = ratio.low <= 1.0 && ratio.high >= 1.0;
+    if includes_none && (ratio.high - ratio.low) / ratio.value > MAX_WIDTH {
+        return Outcome::NoClaim(match alike_within_margin {
+            true => format!(
+                "undecided after {} pairs of windows: give the command more work, or a longer --budget",
+                changed.count()
+            ),
+            false => format!(
+                "undecided: the change makes {:.1} % of difference, and two copies of the unchanged code may differ by \
+                 {:.1} % after {} pairs: give the command more work, or a longer --budget",
+                percent(ratio),
+                (either_way(own).high - 1.0) * 100.0,
+                alike.count()
+            ),
+        });
+    }
+    if !alike_within_margin {
+        notes.push(format!(
+            "two copies of the unchanged code are known to be equally fast within {:.1} % only, after {} pairs: the interval \
+             contains that",
+            (either_way(own).high - 1.0) * 100.0,
+            alike.count()
         ));
     }
     if plan.replicas.is_some()
@@ -418,10 +430,6 @@ fn judged(
             native * 1e9
         ));
     }
-    let ratio = match plan.replicas {
-        Some(_) => widened(ratio, own),
-        None => ratio,
-    };
     let mut program_speedup = changed.pairs.program_speedup(ratio);
     let site_speedup = site_speedup(program_speedup, request.share);
     let translated_cost = cost(costs);
@@ -466,6 +474,16 @@ fn widened(ratio: Estimate, own: Estimate) -> Estimate {
     }
 }
 
+/// By what two copies of the same code may differ, in either direction: the edited code lies at another place than both.
+fn either_way(own: Estimate) -> Estimate {
+    let most = own.high.max(1.0 / own.low).max(1.0);
+    Estimate {
+        value: 1.0,
+        low: 1.0 / most,
+        high: most,
+    }
+}
+
 /// Median, least and greatest of the ratios translated ÷ native.
 fn cost(costs: &[f64]) -> Option<Estimate> {
     let value = median(costs).ok()?;
@@ -488,5 +506,90 @@ mod tests {
         // That they are alike makes nothing more certain.
         let own = estimate(1.01, 1.02, 1.03);
         assert_eq!(widened(estimate(0.48, 0.5, 0.52), own).low, 0.48);
+    }
+
+    /// Pairs whose ratios alternate around a value, so many that nothing is too few.
+    fn compared(alpha: f64, ratio: f64, spread: f64) -> Compared {
+        let mut one = Compared::new(alpha, MARGIN).expect("a judge");
+        let mut windows = Vec::new();
+        for number in 1..=240_u32 {
+            let edited = number % 2 == 1;
+            let side = if number % 4 < 2 {
+                1.0 - spread
+            } else {
+                1.0 + spread
+            };
+            let time = if edited { ratio * side } else { 1.0 };
+            windows.push(genba_count::native::DuetWindow {
+                thread: 1,
+                number,
+                edited,
+                rounds: 100,
+                cpu_nanoseconds: (time * 4e6) as u64,
+                page_faults: 0,
+            });
+        }
+        let found = pairs(&windows);
+        for pair in &found.compared {
+            one.judge.push(pair.as_is, pair.edited).expect("times");
+        }
+        one.pairs.extend(found);
+        one
+    }
+
+    fn outcome(alike: &Compared, changed: &Compared) -> Outcome {
+        let plan = Plan {
+            kind: ProofKind::Equivalent,
+            change: genba_model::CodeChange::OneDivision,
+            edits: Vec::new(),
+            single_thread: false,
+            replicas: None,
+        };
+        let request = ProofRequest {
+            spec: CommandSpec::direct(["true"]),
+            module: String::new(),
+            plans: Vec::new(),
+            share: Estimate::exact(0.9),
+            program_seconds: None,
+            budget: Duration::from_secs(60),
+            seed: 0,
+        };
+        judged(
+            &request,
+            &plan,
+            alike,
+            changed,
+            &[1.0],
+            Some(true),
+            Vec::new(),
+        )
+    }
+
+    #[test]
+    fn large_effect_is_claimed_with_what_copies_may_differ_by() {
+        let unsure = compared(SELF_CHECK_ALPHA, 1.0, 0.2);
+        assert_ne!(unsure.judge.verdict(), Verdict::Same);
+        let Outcome::Proven(proven, notes) = outcome(&unsure, &compared(ALPHA, 0.5, 0.01)) else {
+            panic!("no claim");
+        };
+        let own = either_way(unsure.judge.ratio().expect("a ratio")).high;
+        assert!(proven.program_speedup.low < 2.0 / own * 1.03, "{proven:?}");
+        assert!(
+            proven.program_speedup.low > 1.5 && notes.len() == 1,
+            "{proven:?} {notes:?}"
+        );
+    }
+
+    #[test]
+    fn effect_below_what_copies_may_differ_by_is_not_claimed() {
+        let unsure = compared(SELF_CHECK_ALPHA, 1.0, 0.4);
+        let found = outcome(&unsure, &compared(ALPHA, 0.99, 0.01));
+        let Outcome::NoClaim(reason) = found else {
+            panic!("{found:?}");
+        };
+        assert!(
+            reason.starts_with("undecided: the change makes"),
+            "{reason}"
+        );
     }
 }

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Rewrite, Subject};
 use crate::Dialect;
-use crate::edit::Edit;
+use crate::edit::{Edit, apply};
 use crate::source_file::{SourceFile, ancestors, bare, descendants, function_name, is_loop, words};
 
 /// Options of GCC that move tests out of loops, for one function.
@@ -27,6 +27,10 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         if let Some(rewrite) = before_loop(subject, outer, node) {
             found.push(rewrite);
         }
+    }
+    // A loop of its own for each outcome leaves the least in it.
+    if let Some(rewrite) = unswitched(subject) {
+        found.insert(0, rewrite);
     }
     found.extend(at_high_level(subject));
     match found.is_empty() {
@@ -127,6 +131,105 @@ fn before_loop(subject: &Subject<'_>, outer: Node<'_>, test: Node<'_>) -> Option
     })
 }
 
+/// Most tests of a loop that are made before it: each doubles its copies.
+const MAX_TESTS: usize = 2;
+/// Longest loop that is copied, bytes.
+const MAX_COPIED_BYTES: usize = 3000;
+
+/// Copies of a loop for the outcomes of its tests, each without them.
+fn unswitched(subject: &Subject<'_>) -> Option<Rewrite> {
+    let file = subject.file;
+    let mut tests: Vec<Node<'_>> = Vec::new();
+    let mut around: Option<Node<'_>> = None;
+    for node in descendants(subject.function) {
+        let Some(condition) = (node.kind() == "if_statement")
+            .then(|| condition_of(node))
+            .flatten()
+        else {
+            continue;
+        };
+        let Some(outer) = innermost_invariant(subject, node) else {
+            continue;
+        };
+        // What is evaluated before the loop must be there to be read, and without an effect.
+        let plain = subject.is_pure(condition)
+            && !matches!(condition.kind(), "true" | "false" | "number_literal");
+        if plain && (around.is_none() && subject.is_at_place(outer) || around == Some(outer)) {
+            around = Some(outer);
+            tests.push(condition);
+        }
+    }
+    let outer = around?;
+    let text = file.text(outer);
+    tests.truncate(MAX_TESTS);
+    let once = descendants(outer).into_iter().any(|one| {
+        matches!(
+            one.kind(),
+            "labeled_statement" | "storage_class_specifier" | "ERROR"
+        )
+    });
+    let listed = outer
+        .parent()
+        .is_some_and(|one| one.kind() == "compound_statement");
+    if once || !listed || text.len() > MAX_COPIED_BYTES {
+        return None;
+    }
+    let indent = file.indent(outer);
+    // The loop with the conditions replaced by outcomes.
+    let copy = |outcomes: usize| {
+        let edits: Vec<Edit> = tests
+            .iter()
+            .enumerate()
+            .map(|(at, test)| {
+                let range =
+                    test.start_byte() - outer.start_byte()..test.end_byte() - outer.start_byte();
+                Edit::replace(range, if outcomes >> at & 1 == 1 { "1" } else { "0" })
+            })
+            .collect();
+        apply(text, &edits)
+    };
+    let mut whole = String::new();
+    let last = (1 << tests.len()) - 1;
+    for outcomes in 0..=last {
+        let conditions: Vec<String> = tests
+            .iter()
+            .enumerate()
+            .map(|(at, test)| match outcomes >> at & 1 {
+                1 => format!("({})", file.text(*test)),
+                _ => format!("!({})", file.text(*test)),
+            })
+            .collect();
+        let head = match outcomes == last {
+            true => String::new(),
+            false => format!("if ({}) ", conditions.join(" && ")),
+        };
+        whole.push_str(&format!(
+            "{head}{{\n{indent}    {}\n{indent}}}",
+            copy(outcomes)?
+        ));
+        if outcomes != last {
+            whole.push_str(" else ");
+        }
+    }
+    let shown: Vec<String> = tests
+        .iter()
+        .map(|one| format!("`{}`", file.text(*one)))
+        .collect();
+    Some(Rewrite {
+        assumes: vec![format!(
+            "the loop does not change the outcome of {}, which may be tested where the loop has no iteration",
+            shown.join(" and ")
+        )],
+        ..subject.rewrite(
+            format!(
+                "test {} before the loop, with a loop for each outcome",
+                shown.join(" and ")
+            ),
+            vec![Edit::replace(outer.byte_range(), whole)],
+        )
+    })
+}
+
 /// The function, or its callers in the file where it is small, at the level that moves tests out of loops.
 fn at_high_level(subject: &Subject<'_>) -> Option<Rewrite> {
     let file = subject.file;
@@ -180,6 +283,18 @@ mod tests {
     use crate::test_support::{all_rewritten, rewritten};
 
     const CAUSE: &str = "invariant-check";
+
+    #[test]
+    fn loop_is_copied_for_each_outcome() {
+        let text = "void f(unsigned *v, size_t n, const struct o *o) {\n    for (size_t i = 0; i < n; i++) {\n        if (o->clip) v[i] &= 255;\n        if (o->flip) v[i] = ~v[i];\n    }\n}\n";
+        let after = rewritten("invariant-check", "a.c", text, 3);
+        assert!(after.contains("    if (!(o->clip) && !(o->flip)) {\n        for (size_t i = 0; i < n; i++) {\n        if (0) v[i]"), "{after}");
+        assert!(
+            after.contains("} else if ((o->clip) && !(o->flip)) {"),
+            "{after}"
+        );
+        assert_eq!(after.matches("for (size_t").count(), 4);
+    }
 
     #[test]
     fn invariant_test_is_made_before_the_outermost_loop() {

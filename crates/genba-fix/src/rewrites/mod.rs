@@ -4,6 +4,7 @@
 //! assumes nevertheless (that two pointers do not overlap) it says.
 
 mod accumulators;
+mod appended_text;
 mod cold_copy;
 mod common_case;
 mod dead_stores;
@@ -213,7 +214,10 @@ fn kinds(cause: &str) -> &'static [Kind] {
         Cause::IntegerLatencyChain => &[table_steps::rewrites],
         Cause::FirstTouch => &[kept_memory::rewrites],
         Cause::MallocChurn => &[free_list::rewrites],
-        Cause::Quadratic => &[other_container::consumed_from_front],
+        Cause::Quadratic => &[
+            other_container::consumed_from_front,
+            appended_text::rewrites,
+        ],
         Cause::PointerChase => &[other_container::contiguous],
         Cause::ShortTripVectorLoop => &[short_runs::rewrites],
         Cause::GeneralCaseFirst => &[common_case::rewrites, tested_first::rewrites],
