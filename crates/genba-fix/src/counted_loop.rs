@@ -28,8 +28,6 @@ pub(crate) struct CountedLoop<'a> {
     pub node: Node<'a>,
     /// What is executed first, once; without a semicolon.
     pub initializer: Option<&'a str>,
-    /// The type of a variable that the loop declares.
-    pub declares: bool,
     /// Its bound.
     pub until: Until<'a>,
     /// What is repeated. In a `while` loop the step is among it.
@@ -78,7 +76,6 @@ pub(crate) fn counted<'a>(file: &'a SourceFile, node: Node<'a>) -> Option<Counte
     once.then(|| CountedLoop {
         node,
         initializer: initializer.map(|one| file.text(one).trim_end().trim_end_matches(';')),
-        declares: initializer.is_some_and(|one| one.kind() == "declaration"),
         until,
         body,
         update: update.map(|one| file.text(one)),

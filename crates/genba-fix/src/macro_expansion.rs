@@ -87,7 +87,7 @@ fn defined(sources: &Sources, name: &str) -> Option<Macro> {
             let own = node
                 .child_by_field_name("name")
                 .filter(|_| node.kind() == "preproc_function_def");
-            if !own.is_some_and(|own| file.text(own) == name) {
+            if own.is_none_or(|own| file.text(own) != name) {
                 continue;
             }
             if found.is_some() {

@@ -300,7 +300,7 @@ fn sums(
     let mut found: Vec<(Node<'_>, Node<'_>, bool)> = Vec::new();
     for statement in statements {
         match statement.kind() {
-            "declaration" if !stores(file, statement) => {}
+            "declaration" if !stores(statement) => {}
             "expression_statement" => {
                 let inner = statement.named_child(0).ok_or(None)?;
                 // The step of a `while` loop.
@@ -341,7 +341,7 @@ fn sums(
             .into_iter()
             .filter(|one| one.kind() == place.kind() && file.squashed(*one) == own)
             .count();
-        if uses(*term) || times != both || stores(file, *term) && !only_steps(file, *term) {
+        if uses(*term) || times != both || stores(*term) && !only_steps(file, *term) {
             return Err(None);
         }
         let declared = subject.type_of(*place).filter(|kind| kind.is_float());
@@ -392,7 +392,7 @@ fn added<'a>(file: &SourceFile, node: Node<'a>) -> Option<(Node<'a>, Node<'a>, b
 }
 
 /// Whether code assigns to anything.
-fn stores(_file: &SourceFile, code: Node<'_>) -> bool {
+fn stores(code: Node<'_>) -> bool {
     descendants(code).into_iter().any(|one| {
         matches!(
             one.kind(),

@@ -159,12 +159,10 @@ fn invariant(subject: &Subject<'_>, outer: Node<'_>, call: Node<'_>) -> Result<I
                 }
                 in_memory = Some(text);
             }
-            "call_expression" => {
-                if !subject.is_pure_call(node) {
-                    return Err(format!(
-                        "{shown} has a call among its arguments that may have an effect"
-                    ));
-                }
+            "call_expression" if !subject.is_pure_call(node) => {
+                return Err(format!(
+                    "{shown} has a call among its arguments that may have an effect"
+                ));
             }
             "assignment_expression" | "update_expression" | "lambda_expression" | "ERROR" => {
                 return Err(format!("the arguments of {shown} have an effect"));

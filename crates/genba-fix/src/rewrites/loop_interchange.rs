@@ -17,7 +17,6 @@ struct Level<'a> {
 
 /// What the nest does with each element.
 struct Work<'a> {
-    statement: Node<'a>,
     /// The element that is changed.
     left: Node<'a>,
     /// What it is changed by, if not by one.
@@ -104,7 +103,6 @@ fn work<'a>(subject: &Subject<'a>, statement: Node<'a>) -> Option<Work<'a>> {
     let element = matches!(left.kind(), "subscript_expression" | "call_expression");
     let pure = subject.is_pure(left) && right.is_none_or(|right| subject.is_pure(right));
     (element && pure).then_some(Work {
-        statement,
         left,
         right,
         operator,
