@@ -145,8 +145,17 @@ fn locate(root: &Path, recorded: &str, names: &[String]) -> Option<String> {
         .map(|name| common(name))
         .max()
         .filter(|most| *most > 0)?;
-    let mut best = names.iter().filter(|name| common(name) == longest);
-    best.next().filter(|_| best.next().is_none()).cloned()
+    let best: Vec<&String> = (names.iter())
+        .filter(|name| common(name) == longest)
+        .collect();
+    // Of several, the one whose whole path is the end of the recorded one.
+    let whole = |name: &&&String| Path::new(name.as_str()).components().count() == longest;
+    let mut wholes = best.iter().filter(whole);
+    match (&best[..], wholes.next(), wholes.next()) {
+        ([only], ..) => Some((*only).clone()),
+        (_, Some(one), None) => Some((*one).clone()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -160,6 +169,9 @@ mod tests {
         assert_eq!(find("/build/x/src/a.c").as_deref(), Some("src/a.c"));
         assert_eq!(find("/build/x/b.c").as_deref(), Some("b.c"));
         assert_eq!(find("/build/x/a.c"), None);
+        let names = ["a.c", "old/a.c"].map(str::to_owned);
+        let found = locate(Path::new("/nowhere"), "/build/x/a.c", &names);
+        assert_eq!(found.as_deref(), Some("a.c"), "its whole path is the end");
         assert_eq!(find("/build/x/c.c"), None);
     }
 }

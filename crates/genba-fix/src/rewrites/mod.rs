@@ -213,7 +213,8 @@ fn kinds(cause: &str) -> &'static [Kind] {
         Cause::FpLatencyChain => &[accumulators::rewrites],
         Cause::IntegerLatencyChain => &[table_steps::rewrites],
         Cause::FirstTouch => &[kept_memory::rewrites],
-        Cause::MallocChurn => &[free_list::rewrites],
+        // A copy of an object allocates memory of its own.
+        Cause::MallocChurn => &[free_list::rewrites, moved_copies::with_allocations],
         Cause::Quadratic => &[
             other_container::consumed_from_front,
             appended_text::rewrites,
@@ -318,6 +319,7 @@ fn of_sources(
     for kind in kinds {
         match kind(&subject) {
             Ok(rewrites) => found.extend(rewrites),
+            Err(reason) if reason.is_empty() => {}
             Err(reason) => reasons.push(reason),
         }
     }

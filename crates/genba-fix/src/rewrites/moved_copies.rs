@@ -69,6 +69,14 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
     }
 }
 
+/// Copies for which memory is allocated. In C there are none, and nothing to say.
+pub(super) fn with_allocations(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
+    match subject.file.dialect {
+        Dialect::C => Err(String::new()),
+        Dialect::Cpp => rewrites(subject),
+    }
+}
+
 fn dedup(edits: &mut Vec<Edit>) {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
     edits.dedup();

@@ -67,6 +67,12 @@ pub(crate) fn tried(one: &TriedRewrite, metric: &str) -> String {
     format!("{}: {came}", one.title)
 }
 
+/// Returns what a person would do where no rule applies: the finding's fix.
+#[must_use]
+pub fn fix_by_hand(fix: &str) -> String {
+    format!("by hand: {fix}")
+}
+
 /// Returns the lines in front of the diff of a patch: what it does, and what was measured.
 #[must_use]
 pub fn patch_header(all: &SourceFix, best: &TriedRewrite) -> String {

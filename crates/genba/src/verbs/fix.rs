@@ -11,7 +11,7 @@ use genba_experiment::fix::{
 };
 use genba_experiment::try_variants::{BuildPlan, VariantBuilder};
 use genba_model::{CaseKind, Finding, FixVerdict, SourceFix, TriedRewrite, Workload};
-use genba_report::{patch_header, terminal};
+use genba_report::{fix_by_hand, patch_header, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
@@ -89,6 +89,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         Ok(found) => found,
         Err(reason) => {
             document.reason = Some(reason);
+            document.notes.push(fix_by_hand(&finding.fix));
             return finish(&args, &document, output, Exit::Done);
         }
     };
