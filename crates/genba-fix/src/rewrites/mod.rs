@@ -3,10 +3,12 @@
 //! A rewrite refuses where it cannot check in the source what it needs. What it cannot check and
 //! assumes nevertheless (that two pointers do not overlap) it says.
 
+mod accumulate_call;
 mod accumulators;
 mod appended_text;
 mod cold_copy;
 mod common_case;
+mod computed_choice;
 mod dead_stores;
 mod direct_numbers;
 mod direct_stream;
