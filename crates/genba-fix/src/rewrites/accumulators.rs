@@ -307,11 +307,10 @@ fn sums(
                 // The step of a `while` loop.
                 if inner.kind() == "update_expression" {
                     let stepped = inner.child_by_field_name("argument");
-                    let plain = stepped.is_some_and(|one| one.kind() == "identifier");
-                    match plain {
-                        true => continue,
-                        false => return Err(None),
+                    if stepped.is_some_and(|one| one.kind() == "identifier") {
+                        continue;
                     }
+                    return Err(None);
                 }
                 let steps = inner
                     .child_by_field_name("left")
