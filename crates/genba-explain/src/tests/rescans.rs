@@ -45,6 +45,38 @@ fn scan(bytes: u64, beside: Beside) -> FunctionInput {
     )
 }
 
+/// `while (lexer->at < end && text[lexer->at++] != '"');` in scans of so many bytes.
+fn scan_through_memory(bytes: u64) -> FunctionInput {
+    let all = SCANS * bytes;
+    function(
+        "scan_token",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.mov(rdx, qword_ptr(rbx))?;
+            a.movzx(eax, byte_ptr(r14 + rdx))?;
+            a.add(rdx, 1)?;
+            a.mov(qword_ptr(rbx), rdx)?;
+            a.cmp(al, 34)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[SCANS, all, all, all, all, all, all, SCANS],
+        &[0.0, 0.3, 0.3, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(6, all - SCANS)],
+    )
+}
+
+#[test]
+fn scans_with_the_position_in_memory_pass_the_same_bytes_as_well() {
+    let one = |bytes, memory| found(scan_through_memory(bytes), Some(160_000), memory);
+    assert_eq!(one(60_000, 5e6).len(), 1);
+    // Each byte once, or as much memory as is passed.
+    assert!(one(100, 5e6).is_empty());
+    assert!(one(60_000, 3e9).is_empty());
+}
+
 /// `while (n > 0) { do p++; while ((*p & 0xc0) == 0x80); n--; }`: letters of two bytes are passed until so many
 /// are, and the place is the result; with `counts` how many are left as well.
 fn letters(counts: bool) -> FunctionInput {

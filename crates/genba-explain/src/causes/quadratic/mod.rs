@@ -42,7 +42,7 @@ use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::hot_loops;
 use library_scan::library_scan;
 use list_walk::list_walk;
-use rescan::rescan;
+use rescan::{rescan, rescan_through_memory};
 use rescan_by_calls::rescans_by_calls;
 use scans_of_function::together;
 use search::search;
@@ -56,8 +56,10 @@ use shift::{onto_itself, shifts};
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = hot_loops(input, MIN_SHARE_OF_QUADRATIC_LOOP);
     let of_loop = |one| {
-        let scan = || rescan(input, one).or_else(|| list_walk(input, one));
-        search(input, one).or_else(scan)
+        search(input, one)
+            .or_else(|| rescan(input, one))
+            .or_else(|| rescan_through_memory(input, one))
+            .or_else(|| list_walk(input, one))
     };
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
     // Most of the time may be in what the loop calls.

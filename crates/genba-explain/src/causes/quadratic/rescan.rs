@@ -30,6 +30,7 @@ use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_behind;
 use crate::patterns::live_registers::live_registers;
 use crate::patterns::load_stalls::sources;
+use crate::patterns::memory_scans::memory_scan;
 use crate::patterns::positions::{Course, Handed, carried, executions_of};
 
 /// A scan of the same bytes from many starts: by a loop or by one of those around it.
@@ -55,6 +56,26 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     };
     let mut one = scan.candidate(input)?;
     one.affected.clone_from(&found.members);
+    one.executions = Some(found.cost.iterations);
+    one.cycles = Some(found.cycles);
+    Some(one)
+}
+
+/// The same of a loop that stores its position in memory for each byte.
+pub(crate) fn rescan_through_memory(
+    input: &AnalysisInput,
+    found: &HotLoop<'_>,
+) -> Option<Candidate> {
+    let passed = memory_scan(found).filter(|_| found.input.own)?;
+    let bytes = found.cost.iterations as f64;
+    let scan = Scan {
+        function: found.function,
+        at: passed.load,
+        entries: (bytes / passed.run) as u64,
+        bytes,
+    };
+    let mut one = scan.candidate(input)?;
+    one.affected = passed.usual;
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(found.cycles);
     Some(one)
