@@ -139,9 +139,8 @@ fn what_is_made_anew_from_the_beginning_is_redundant() {
 }
 
 #[test]
-fn program_that_does_everything_again_has_no_repeated_searches() {
-    let with = |outside: f64| {
-        let mut input = descent(true, 0.85);
+fn program_that_does_everything_again_repeats_nothing_inside() {
+    let with = |mut input: AnalysisInput, outside: f64| {
         let of_whole = redundant(
             |call| {
                 call.stores_outside = outside;
@@ -155,7 +154,16 @@ fn program_that_does_everything_again_has_no_repeated_searches() {
             .as_mut()
             .expect("observations")
             .redundant_calls = calls;
-        repeated_search::detect(&input).len()
+        input
     };
-    assert_eq!((with(1.0), with(0.0)), (0, 1));
+    let searches = |outside| repeated_search::detect(&with(descent(true, 0.85), outside)).len();
+    assert_eq!((searches(1.0), searches(0.0)), (0, 1));
+    let made = |outside| {
+        let found = redundant_computation::detect(&with(offsets(0.97, 0.8), outside));
+        found
+            .iter()
+            .filter(|one| one.fix == Fix::GoOnFromThere)
+            .count()
+    };
+    assert_eq!((made(1.0), made(0.0)), (0, 1));
 }

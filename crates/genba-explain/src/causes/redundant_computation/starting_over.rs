@@ -5,7 +5,7 @@
 //! already.
 //!
 //! **Near misses.** A search in a table begins alike each time and stores nothing; a product of matrices or a filter
-//! reads a row again beside another one, and stores something else.
+//! reads a row again beside another one, and stores something else. A program that does all its work again and again.
 
 use genba_code::STACK_POINTER;
 use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
@@ -28,7 +28,8 @@ pub(super) fn starting_over(input: &AnalysisInput) -> Vec<Candidate> {
     let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
         return Vec::new();
     };
-    let loops = sites.observed.repeated_loops.iter();
+    let whole = sites.repeats_as_a_whole();
+    let loops = (sites.observed.repeated_loops.iter()).filter(|_| !whole);
     loops
         .filter_map(|seen| candidate(&sites, seen, all))
         .collect()
