@@ -1,6 +1,8 @@
 """Builds both sides of a fix and makes its input; what is there already is not made again."""
 
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 
@@ -22,14 +24,15 @@ def prepare(row):
 def build(row, side):
     """One side, with optimisation and debug information."""
     tree, done = row.tree(side), row.folder / f"{side}.built"
-    recipe = sources.recipe(row, side) + "\n" + "\n".join(row.facts["build"])
+    steps = row.facts["build"]
+    recipe = "\n".join([sources.recipe(row, side), *steps, drivers(steps)])
     if done.exists() and done.read_text() == recipe:
         return
     shutil.rmtree(tree, ignore_errors=True)
     sources.unpack(row, side, tree)
     flags = {"CFLAGS": "-O2 -g", "CXXFLAGS": "-O2 -g", **row.facts.get("environment", {})}
     with open(row.folder / f"{side}.log", "w+") as log:
-        for step in row.facts["build"]:
+        for step in steps:
             ended = subprocess.run(["sh", "-c", row.filled(step, side)], cwd=tree, stdout=log,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    env={**os.environ, **flags})
@@ -37,6 +40,16 @@ def build(row, side):
                 log.seek(0)
                 raise Skip(f"{side} does not build: {last_line(log.read())} ({log.name})")
     done.write_text(recipe)
+
+
+def drivers(steps, fixes=FIXES):
+    """A digest of the drivers that these steps name: another driver is another build."""
+    digest = hashlib.sha256()
+    for name in re.findall(r"\{fixes\}/drivers/([\w.-]+)", "\n".join(steps)):
+        for path in sorted((fixes / "drivers" / name).rglob("*")):
+            if path.is_file():
+                digest.update(str(path.relative_to(fixes)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 def make_input(row):
