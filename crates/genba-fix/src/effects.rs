@@ -4,6 +4,9 @@
 //! A function has no effect if it changes only variables of its own and calls only such functions. That it
 //! returns is taken for granted, as C++ does.
 
+mod library_functions;
+mod objects;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -13,82 +16,15 @@ use crate::Dialect;
 use crate::declarations::{Own, own_variables};
 use crate::rewrites::Sources;
 use crate::source_file::{SourceFile, ancestors, bare, descendants, function_name, words};
+use library_functions::{OF_MEMORY, OF_VALUES, QUESTIONS};
+use objects::{declares_quietly, shifts_number};
+
+pub(crate) use library_functions::OF_NUMBERS;
 
 /// Most definitions of one name that are looked at.
 const MAX_DEFINITIONS: usize = 12;
 /// Deepest chain of calls that is followed.
 const MAX_DEPTH: usize = 6;
-
-/// Functions of numbers that read and write no memory that a program looks at (`errno` apart).
-pub(crate) const OF_NUMBERS: [&str; 40] = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos",
-    "cosh", "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod",
-    "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "lround", "pow", "rint", "round",
-    "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
-];
-/// Casts, and functions of values or references that change nothing.
-const OF_VALUES: [&str; 25] = [
-    "static_cast",
-    "const_cast",
-    "reinterpret_cast",
-    "dynamic_cast",
-    "bit_cast",
-    "abs",
-    "labs",
-    "min",
-    "max",
-    "clamp",
-    "get",
-    "as_const",
-    "forward",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "signbit",
-    "numeric_limits",
-    "popcount",
-    "countl_zero",
-    "countr_zero",
-    "__builtin_expect",
-    "__builtin_popcount",
-    "__builtin_ctz",
-    "__builtin_clz",
-];
-/// Functions of the C library that read what their arguments point to.
-const OF_MEMORY: [&str; 24] = [
-    "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint",
-    "ispunct", "isspace", "isupper", "isxdigit", "tolower", "toupper", "strlen", "strnlen",
-    "wcslen", "strchr", "strrchr", "strstr", "strcmp", "strncmp", "memcmp", "memchr",
-];
-/// Member functions of the standard library's containers that change nothing.
-const QUESTIONS: [&str; 26] = [
-    "size",
-    "length",
-    "empty",
-    "capacity",
-    "data",
-    "c_str",
-    "begin",
-    "end",
-    "cbegin",
-    "cend",
-    "rbegin",
-    "rend",
-    "front",
-    "back",
-    "at",
-    "find",
-    "count",
-    "compare",
-    "value",
-    "has_value",
-    "get",
-    "load",
-    "top",
-    "starts_with",
-    "ends_with",
-    "contains",
-];
 
 /// What code does to what others see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,6 +85,12 @@ impl<'a> Effects<'a> {
                 "assignment_expression" => store(file, node.child_by_field_name("left"), own),
                 "update_expression" => store(file, node.child_by_field_name("argument"), own),
                 "call_expression" => self.call(file, node, own, depth),
+                "binary_expression"
+                    if matches!(file.operator(node), "<<" | ">>")
+                        && !shifts_number(self.sources, file, node) =>
+                {
+                    Effect::Changes
+                }
                 "subscript_expression" | "pointer_expression" | "field_expression" => Effect::Reads,
                 "new_expression"
                 | "delete_expression"
@@ -197,7 +139,11 @@ impl<'a> Effects<'a> {
             return Effect::Nothing;
         }
         let member = function.kind() == "field_expression";
-        // A member function of an object of the function's own changes nothing else.
+        let name = plain_name(&whole).to_owned();
+        if let Some(effect) = self.of_named(&name, depth) {
+            return effect;
+        }
+        // A member function of an object of the function's own changes nothing else, of a class that is known.
         if member
             && own.is_some()
             && function
@@ -205,10 +151,6 @@ impl<'a> Effects<'a> {
                 .is_some_and(|object| is_own(file, object, own))
         {
             return Effect::Reads;
-        }
-        let name = plain_name(&whole).to_owned();
-        if let Some(effect) = self.of_named(&name, depth) {
-            return effect;
         }
         // `m(i, j)` of a variable: the operator of its class.
         let variable = file.dialect == Dialect::Cpp && function.kind() == "identifier";
@@ -275,7 +217,10 @@ impl<'a> Effects<'a> {
             return Effect::Changes;
         };
         let own = own_variables(file, function);
-        if own.values().any(|one| one.lasting) {
+        let defined = |name: &str| self.of_named(name, depth).is_some();
+        if own.values().any(|one| one.lasting)
+            || !declares_quietly(self.sources, file, function, &defined)
+        {
             return Effect::Changes;
         }
         self.of_code(file, body, Some(&own), depth + 1)
@@ -429,6 +374,25 @@ mod tests {
             effect("int f(int *p) { return unknown(p); }", "a.c"),
             Effect::Changes
         );
+    }
+
+    #[test]
+    fn streams_locks_and_methods_of_own_objects_have_effects() {
+        for body in [
+            "std::cout << x;",
+            "std::cerr << \"x\" << x;",
+            "std::ofstream file(\"f\"); file << x;",
+            "std::lock_guard<std::mutex> guard(m);",
+            "Log log; log.add(x);",
+            "std::cin >> x;",
+        ] {
+            let text = format!(
+                "struct Log {{ void add(int n) {{ total += n; }} }};\nint g(int x) {{ {body} return x * 2; }}\nint f(int y) {{ return g(y); }}"
+            );
+            assert_eq!(effect(&text, "a.cc"), Effect::Changes, "{body}");
+        }
+        let plain = "int g(int x) { std::vector<int> v; v.push_back(x << 2); unsigned u = x; return v.size() + (u >> 3) + (1 << x); }\nint f(int y) { return g(y); }";
+        assert!(effect(plain, "a.cc") < Effect::Changes);
     }
 
     #[test]

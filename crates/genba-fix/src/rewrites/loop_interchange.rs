@@ -25,14 +25,26 @@ struct Work<'a> {
 }
 
 pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
+    // A line may have several loops.
+    let mut refusal = NONE.to_owned();
+    for node in subject.loops() {
+        match interchanged(subject, node) {
+            Ok(rewrite) => return Ok(vec![rewrite]),
+            Err(why) if refusal == NONE => refusal = why,
+            Err(_) => {}
+        }
+    }
+    Err(refusal)
+}
+
+/// Why there is nothing to interchange.
+const NONE: &str = "no two loops at its lines are a perfect nest that counts up and whose only statement changes one element";
+
+/// A loop and the one around it in the other order.
+fn interchanged(subject: &Subject<'_>, node: Node<'_>) -> Result<Rewrite, String> {
     let file = subject.file;
-    let none = "no two loops at its lines are a perfect nest that counts up and whose only statement changes one element";
-    let inner = subject
-        .loops()
-        .into_iter()
-        .next()
-        .and_then(|node| level(subject, node))
-        .ok_or(none)?;
+    let none = NONE;
+    let inner = level(subject, node).ok_or(none)?;
     let outer = parent_level(subject, inner.node).ok_or(none)?;
     let statement = only_statement(inner.node).ok_or(none)?;
     let work = work(subject, statement).ok_or(none)?;
@@ -69,7 +81,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
         return Err("no access would be closer to the one before".to_owned());
     }
     let (one, two) = (&source[outer_head.clone()], &source[inner_head.clone()]);
-    Ok(vec![Rewrite {
+    Ok(Rewrite {
         assumes: vec![format!(
             "what is read does not overlap {}",
             array(file, work.left).unwrap_or_default()
@@ -81,7 +93,7 @@ pub(super) fn rewrites(subject: &Subject<'_>) -> Result<Vec<Rewrite>, String> {
                 Edit::replace(inner_head.clone(), one),
             ],
         )
-    }])
+    })
 }
 
 /// `a[i] = e`, `a[i] += e`, `a[i]++`; an element may be chosen by a function, too.
@@ -318,6 +330,17 @@ mod tests {
 
     const CAUSE: &str = "strided-access";
     const NEST: &str = "    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++)\n            for (int k = 0; k < n; k++)\n";
+
+    #[test]
+    fn nest_beside_another_loop_of_its_line_is_found() {
+        let line = "    for (x = 0; x < n; x++) for (y = 0; y < n; y++) c[y * n + x] += 1; for (x = 0; x < n; x++) c[x] += 2;";
+        let text = format!("void f(double *c, int n) {{ int x, y;\n{line}\n}}\n");
+        let after = rewritten(CAUSE, "a.c", &text, 2);
+        assert!(
+            after.contains("for (y = 0; y < n; y++) for (x = 0; x < n; x++) c[y * n + x]"),
+            "{after}"
+        );
+    }
 
     #[test]
     fn inner_loops_of_a_product_change_places() {
