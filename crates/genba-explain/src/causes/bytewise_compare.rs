@@ -186,5 +186,9 @@ fn candidate(found: &ByteLoop) -> Candidate {
     });
     one.executions = Some(found.iterations);
     one.cycles = Some(Estimate::exact(found.each));
-    found.facts(ByteOperation::Compare, one)
+    let operation = match found.by_table {
+        true => ByteOperation::Classify,
+        false => ByteOperation::Compare,
+    };
+    found.facts(operation, one)
 }

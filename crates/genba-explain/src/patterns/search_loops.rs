@@ -6,6 +6,7 @@ use crate::constants::registers::{FLAGS, RESULTS};
 use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::runtime_services::is_scan_function;
+use crate::input::values::{Origin, Value};
 use crate::patterns::calls::index_of;
 
 /// How a search compares.
@@ -201,15 +202,53 @@ fn kind_of_comparison(function: &FunctionInput, at: usize) -> Comparison {
     }
 }
 
-/// Whether a loop halves a number in each iteration, as a binary search does with its range.
+/// Whether a loop halves the sum or the difference of two numbers in each iteration, or one that it hands on as such:
+/// a binary search does so with its range.
 pub(crate) fn halves(function: &FunctionInput, index: u32) -> bool {
-    (function.loop_instructions(index).into_iter())
-        .filter(|&at| function.counts.get(at).is_some_and(|&count| count > 0))
-        .map(|at| &function.code[at])
-        .any(|code| {
-            let by_one = !code.text.contains(',') || code.text.ends_with(",1");
-            matches!(code.mnemonic, "shr" | "sar") && (by_one || code.text.ends_with(",0x1"))
-        })
+    let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > 0);
+    let members = function.loop_instructions(index);
+    members.into_iter().filter(executed).any(|at| {
+        let code = &function.code[at];
+        let by_one = !code.text.contains(',') || code.text.ends_with(",1");
+        let halves = by_one || code.text.ends_with(",0x1");
+        let mut halved = function.values.reads(at).iter();
+        matches!(code.mnemonic, "shr" | "sar")
+            && halves
+            && halved.any(|&(_, value)| is_of_two(function, value, MAX_STEPS_TO_RANGE))
+    })
+}
+
+/// Moves and ways by which a number comes to where it is halved.
+const MAX_STEPS_TO_RANGE: u32 = 5;
+
+/// Whether a value is, on one way at least, a sum or difference of two registers.
+fn is_of_two(function: &FunctionInput, value: Value, steps: u32) -> bool {
+    let values = &function.values;
+    let Some(steps) = steps.checked_sub(1) else {
+        return false;
+    };
+    match values.origin(value) {
+        Origin::Join(_) => {
+            let mut met = values.met(value).iter();
+            met.any(|&one| is_of_two(function, one, steps))
+        }
+        Origin::Instruction(made) => {
+            let (code, data) = (&function.code[made as usize], &function.data[made as usize]);
+            match code.mnemonic {
+                "add" | "lea" | "sub" => data.reads().count_ones() >= 2,
+                // A difference of addresses is divided by the size of an element.
+                "mov" | "movsxd" | "sar" | "shr" => passes(function, made as usize, steps),
+                name if name.starts_with("cmov") => passes(function, made as usize, steps),
+                _ => false,
+            }
+        }
+        Origin::Constant | Origin::Entry => false,
+    }
+}
+
+fn passes(function: &FunctionInput, at: usize, steps: u32) -> bool {
+    let mut reads = function.values.reads(at).iter().filter(|one| one.0 < FLAGS);
+    !function.data[at].loads() && reads.any(|one| is_of_two(function, one.1, steps))
 }
 
 /// Executions of a loop's exits at branches that test what was loaded.

@@ -269,7 +269,10 @@ fn search_with(by_order: bool, computes: bool, halves: bool) -> AnalysisInput {
             let (mut head, mut out) = (a.create_label(), a.create_label());
             a.nop()?;
             a.set_label(&mut head)?;
-            a.lea(rcx, ptr(rax + 1))?;
+            match halves {
+                true => a.lea(rcx, ptr(rax + r9))?,
+                false => a.lea(rcx, ptr(rax + 1))?,
+            }
             a.cmp(qword_ptr(rdi + rcx * 8), rsi)?;
             if by_order {
                 a.cmovle(rax, rcx)?;

@@ -168,6 +168,8 @@ pub enum ByteOperation {
     Compare,
     /// Tested for those that stop a scan.
     Test,
+    /// Looked up in a table that says which of them stop a scan.
+    Classify,
 }
 
 impl LoopFact {

@@ -182,7 +182,12 @@ fn critical_path(out: &mut String, all: &Waits, screen: Screen) {
         Column::flexible("waited for through", 10),
     ]);
     let wide = screen.columns() >= MIN_WIDTH_FOR_ALL_COLUMNS;
-    for step in all.critical_path.iter().take(MAX_ROWS) {
+    // What would be 0.0 % is among the steps that are not listed; they are sorted by time.
+    let steps = &all.critical_path;
+    let shown = steps.iter().take(MAX_ROWS);
+    let shown = shown.take_while(|step| step.share.value >= MIN_SHARE_OF_STEP);
+    let rows = shown.clone().count();
+    for step in shown {
         table.row(vec![
             Cell::new(format::percent(&step.share), heat(step.share.value)),
             Cell::new(format::plus_minus_points(&step.share), DIM),
@@ -202,9 +207,11 @@ fn critical_path(out: &mut String, all: &Waits, screen: Screen) {
         ]);
     }
     out.push_str(&table.render(screen));
-    let rest = all.critical_path.len().saturating_sub(MAX_ROWS);
-    more(out, rest, "more step", screen);
+    more(out, steps.len() - rows, "more step", screen);
 }
+
+/// Least share of a step that is listed.
+const MIN_SHARE_OF_STEP: f64 = 0.0005;
 
 fn wait_table(out: &mut String, all: &Waits, screen: Screen) {
     if all.waits.is_empty() {

@@ -19,9 +19,9 @@ use crate::constants::observations::{
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::FunctionInput;
-use crate::input::values::Origin;
 use crate::patterns::calls::index_of;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
+use crate::patterns::search_loops::halves;
 
 /// A search over several loops that mostly does what the one before did.
 pub(super) fn descent(
@@ -47,14 +47,14 @@ pub(super) fn descent(
     // What halves has much of the time: a search is what the loop is for.
     let inside = (0..function.flow.loops().len() as u32)
         .filter(|&inner| inner != index && is_around(function, index, inner))
-        .find(|&inner| halves_a_range(function, inner));
+        .find(|&inner| halves(function, inner));
     let iterations = match inside {
         Some(inner) => function.loops.get(inner as usize)?.as_ref()?.iterations,
         None => {
             let halving = callees.iter().filter_map(|&(callee, of_callee)| {
                 let callee = &input.functions[callee];
                 let mut loops = 0..callee.flow.loops().len() as u32;
-                let inner = loops.find(|&inner| halves_a_range(callee, inner))?;
+                let inner = loops.find(|&inner| halves(callee, inner))?;
                 let iterations = callee.loops.get(inner as usize)?.as_ref()?.iterations;
                 (callee.can_be_changed() && of_callee > MOST_OF_IT * share).then_some(iterations)
             });
@@ -105,28 +105,4 @@ pub(super) fn starts_alike(seen: &RepeatedLoop) -> Option<&Seen> {
 fn is_around(function: &FunctionInput, outer: u32, inner: u32) -> bool {
     let head = function.flow.loops()[inner as usize].head;
     function.flow.loop_blocks(outer).contains(&head)
-}
-
-/// Whether a loop halves the sum or the difference of two numbers.
-fn halves_a_range(function: &FunctionInput, index: u32) -> bool {
-    let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > 0);
-    let members = function.loop_instructions(index);
-    let is_range = |at: usize| {
-        let mut halved = function.values.reads(at).iter();
-        halved.any(|&(_, value)| {
-            let Origin::Instruction(made) = function.values.origin(value) else {
-                return false;
-            };
-            let made = made as usize;
-            let data = &function.data[made];
-            let registers = data.reads().count_ones();
-            matches!(function.code[made].mnemonic, "add" | "lea" | "sub") && registers >= 2
-        })
-    };
-    members.into_iter().filter(executed).any(|at| {
-        let code = &function.code[at];
-        let by_one = !code.text.contains(',') || code.text.ends_with(",1");
-        let halves = by_one || code.text.ends_with(",0x1");
-        matches!(code.mnemonic, "shr" | "sar") && halves && is_range(at)
-    })
 }

@@ -82,6 +82,7 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 ByteOperation::Copy => "copied",
                 ByteOperation::Compare => "compared",
                 ByteOperation::Test => "tested",
+                ByteOperation::Classify => "looked up",
             }
         ),
         LoopFact::ByteTests { bytes, mean_run } => format!(
@@ -133,6 +134,10 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             ByteOperation::Compare => {
                 "eight bytes at a time take about a cycle, plus about a dozen cycles to start and \
                  to locate the byte"
+            }
+            ByteOperation::Classify => {
+                "two look-ups for 16 bytes take a few cycles, plus about two dozen cycles to start and to \
+                 go through the block where the run ends"
             }
             ByteOperation::Test => {
                 "a loop with the position in a register and a table of the bytes that stop it takes one \

@@ -73,6 +73,9 @@ fn facts_about_loops() {
             reloads: 0,
         },
         LoopFact::WideByteCost {
+            operation: ByteOperation::Classify,
+        },
+        LoopFact::WideByteCost {
             operation: ByteOperation::Test,
         },
         LoopFact::ByteRuns {
