@@ -2,6 +2,8 @@
 
 #[path = "campaign/history.rs"]
 mod history;
+#[path = "campaign/plan_of_experiment.rs"]
+pub mod plan_of_experiment;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,8 +1,12 @@
 //! `genba try`: compare other builds and settings of a program with the baseline.
 
-use std::path::PathBuf;
+#[path = "try_variants/campaign_of_try.rs"]
+mod campaign_of_try;
+
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use genba_campaign::CampaignPlan;
 use genba_case::Store;
 use genba_experiment::VariantPlan;
 use genba_experiment::try_variants::{
@@ -17,6 +21,7 @@ use crate::other_meanings::refuse_recording;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
+use crate::verbs::campaign;
 
 /// Arguments of `genba try`.
 #[derive(Debug, ClapArgs)]
@@ -29,6 +34,7 @@ use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
   genba try --patch fix.diff --build make -- ./prog
   genba try --git-ref v1.2 --git-ref topic --build make -- ./prog
   genba try --auto 7f3a                            the workload of a case, its causes first
+  genba try --patch fix.diff --build make --on slurm -- ./prog   on the nodes of a cluster
   genba try --list                                 all presets
 
 With --build the program is built in copies of its source tree (--source), never in the tree
@@ -86,6 +92,11 @@ pub struct Args {
     #[arg(long)]
     list: bool,
 
+    /// Measure the named variants in blocks on the nodes of a cluster (slurm), or here (local), as a
+    /// campaign: a verdict for each variant and kind of host; resumed by the same command.
+    #[arg(long, value_name = "WHERE", value_enum, conflicts_with_all = ["auto", "layouts", "no_diff"])]
+    on: Option<campaign::Place>,
+
     #[command(flatten)]
     experiment: ExperimentArgs,
 
@@ -117,6 +128,11 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
     let (given, known) = args.workload()?;
     let mut changes = args.changes(&cpus)?;
+    if let Some(on) = args.on {
+        let plan = args.campaign(&changes, &given)?;
+        let (dry_run, json) = (args.experiment.dry_run, args.experiment.json.clone());
+        return campaign::run_made(plan, on, dry_run, json, output);
+    }
     let auto = args.auto || changes.is_empty();
     for change in &mut changes {
         change.priority = change.priority.max(60);
@@ -258,6 +274,36 @@ impl Args {
             (true, false) => BUDGET_RUN,
             (false, _) => BUDGET_PER_VARIANT * (variants + 1 + self.layouts) as f64,
         }
+    }
+
+    /// The named variants as a campaign.
+    fn campaign(
+        &self,
+        changes: &[VariantChange],
+        command: &[String],
+    ) -> Result<CampaignPlan, Failure> {
+        let here = std::env::current_dir().map_err(Failure::usage)?;
+        let built = self.building.plan();
+        let source = std::fs::canonicalize(&self.building.source)
+            .map_err(|error| Failure::usage(format!("--source: {error}")))?;
+        let build = (built.as_ref()).map(|plan| match &plan.clean {
+            Some(clean) => format!("{clean}; {}", plan.build),
+            None => plan.build.clone(),
+        });
+        let tree = build.as_deref().map(|build| campaign_of_try::Tree {
+            source: &source,
+            build,
+            timeout: self.building.build_timeout.map(|time| time.as_secs_f64()),
+            below: here.strip_prefix(&source).unwrap_or(Path::new("")),
+        });
+        let text = campaign_of_try::plan_text(
+            changes,
+            tree.as_ref(),
+            command,
+            !self.no_check_output,
+            &self.experiment,
+        )?;
+        Ok(genba_campaign::parse_plan(&text, "--on", "try", &here)?)
     }
 
     /// The changes named on the command line.

@@ -369,3 +369,37 @@ fn sweep_over_nodes_has_a_verdict_for_each_setting_and_is_resumed() {
     run();
     assert_eq!(stored(), before, "measured again");
 }
+
+#[test]
+fn trial_of_a_patch_in_blocks_has_a_verdict() {
+    let here = scratch();
+    let write = |name: &str, text: &str| {
+        std::fs::write(here.path().join(name), text).expect("a file");
+    };
+    write("work.sh", "echo work=10\n");
+    write(
+        "fix.diff",
+        "--- a/work.sh\n+++ b/work.sh\n@@ -1 +1 @@\n-echo work=10\n+echo work=5\n",
+    );
+    let output = Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args(["try", "--patch", "fix.diff", "--build", "true"])
+        .args(["--on", "local", "--no-check-output", "--json"])
+        .args(["--metric", "work", "--metric-regex", "work=([0-9]+)"])
+        .args(["--", "sh", "./work.sh"])
+        .current_dir(here.path())
+        .env_remove("GENBA_HOME")
+        .output()
+        .expect("genba starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let all: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert_eq!(all["blocks"]["measured"], 10, "{said}");
+    let comparisons = all["results"][0]["report"]["comparisons"].as_array();
+    let of_work = (comparisons.expect("a list").iter())
+        .find(|one| one["metric"] == "work")
+        .expect("compared");
+    assert_eq!(
+        (&of_work["variant"], &of_work["verdict"], &of_work["pairs"]),
+        (&"fix.diff".into(), &"faster".into(), &20.into())
+    );
+}
