@@ -5,7 +5,7 @@ use genba_model::{FindingSite, ScriptFunction, ScriptProfile};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
 
 /// Where instructions are; code that the user cannot change is reported with the user's line that
-/// calls it.
+/// calls it, inlined code with the line that it was inlined for.
 #[must_use]
 pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
     let places = || {
@@ -22,18 +22,21 @@ pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
     let name = first
         .and_then(|place| place.function.clone())
         .unwrap_or_else(|| function.function.clone());
-    let called_from = (!function.own).then(|| {
-        let caller = function.callers.iter().find(|caller| caller.own)?;
-        Some(Box::new(FindingSite {
-            function: caller.function.clone(),
-            module: caller.module.clone(),
-            file: caller.place.file.clone(),
-            line: caller.place.line,
-            end_line: caller.place.line,
-            addresses: vec![caller.address],
-            called_from: None,
-        }))
-    });
+    let called_from = match function.own {
+        true => first.and_then(|first| inlined_for(function, first)),
+        false => {
+            let caller = function.callers.iter().find(|caller| caller.own);
+            caller.map(|caller| FindingSite {
+                function: caller.function.clone(),
+                module: caller.module.clone(),
+                file: caller.place.file.clone(),
+                line: caller.place.line,
+                end_line: caller.place.line,
+                addresses: vec![caller.address],
+                called_from: None,
+            })
+        }
+    };
     FindingSite {
         function: name,
         module: function.module.clone(),
@@ -44,8 +47,22 @@ pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
             .iter()
             .filter_map(|&at| function.code.get(at).map(|i| i.address))
             .collect(),
-        called_from: called_from.flatten(),
+        called_from: called_from.map(Box::new),
     }
+}
+
+/// The call that a place was inlined for, with those around it.
+fn inlined_for(function: &FunctionInput, place: &Place) -> Option<FindingSite> {
+    let within = place.within.as_deref()?;
+    Some(FindingSite {
+        function: (within.function.clone()).unwrap_or_else(|| function.function.clone()),
+        module: function.module.clone(),
+        file: within.file.clone(),
+        line: within.line,
+        end_line: within.line,
+        addresses: Vec::new(),
+        called_from: inlined_for(function, within).map(Box::new),
+    })
 }
 
 /// The site of a finding about the whole program: its hottest user function.
@@ -83,5 +100,26 @@ pub(crate) fn of_script_line(
         end_line: None,
         addresses: Vec::new(),
         called_from: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::synthetic::looped;
+
+    #[test]
+    fn inlined_code_is_called_from_where_it_was_inlined() {
+        let mut function = looped(1.0, 0, &[0.5, 0.5], |a| a.nop());
+        let outer = Place {
+            function: Some("sum".to_owned()),
+            line: Some(40),
+            ..Place::default()
+        };
+        function.places[1].within = Some(Box::new(outer));
+        function.places[1].inlined = true;
+        assert_eq!(site(&function, &[0]).called_from, None);
+        let from = site(&function, &[1]).called_from.expect("a call");
+        assert_eq!((from.function.as_str(), from.line), ("sum", Some(40)));
     }
 }

@@ -44,7 +44,7 @@ pub struct FindingSite {
     pub end_line: Option<u32>,
     /// Addresses of its instructions in the module.
     pub addresses: Vec<u64>,
-    /// Call site in the user's code, if the site itself is code that the user cannot change.
+    /// Call in the user's code, if the site itself is code that the user cannot change, or is inlined there.
     #[serde(default)]
     pub called_from: Option<Box<FindingSite>>,
 }

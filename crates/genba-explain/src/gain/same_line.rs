@@ -131,6 +131,7 @@ mod tests {
                     10 + at as u32
                 }),
                 inlined: false,
+                within: None,
             })
             .collect();
         one

@@ -306,6 +306,9 @@ pub struct Place {
     pub line: Option<u32>,
     /// Whether that function was inlined.
     pub inlined: bool,
+    /// The call in the user's files that it was inlined for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Box<Place>>,
 }
 
 /// Where a call went.

@@ -17,7 +17,8 @@ use crate::constants::search_limits::{
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::UserCall;
-use crate::input::from_profile::{is_own, place_of};
+use crate::input::from_profile::is_own;
+use crate::input::place_of_frames::place_of;
 use crate::input::runtime_services::{is_allocator, is_library};
 use genba_attribution::counted::{CallSite, ExecutedFunctions, Joined, call_sites};
 use genba_symbols::CodeFrame;

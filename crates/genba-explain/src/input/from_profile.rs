@@ -6,7 +6,6 @@ use genba_code::{Flow, Syntax, data_flow_of};
 use genba_model::{Transfer, TransferKind};
 use genba_profile::jit::code_index::is_generated_code;
 use genba_profile::reader::ModuleId;
-use genba_symbols::CodeFrame;
 use serde::{Deserialize, Serialize};
 
 use crate::constants::search_limits::{
@@ -26,6 +25,7 @@ use crate::input::functions_with_callees::functions_with_callees;
 use crate::input::kernel_work::kernel_work;
 use crate::input::library_time::{library_time, user_callers};
 use crate::input::linked_calls::LinkedPlaces;
+use crate::input::place_of_frames::place_of;
 use crate::input::runtime_services::is_scan_function;
 use crate::input::runtime_use::runtime_use;
 use crate::input::values::Values;
@@ -440,22 +440,6 @@ fn caller(joined: &Joined, names: &ExecutedFunctions, transfer: &Transfer) -> Op
         address: transfer.from.address,
         place,
         count: joined.scaled(transfer.count),
-    })
-}
-
-/// The innermost of the frames at an address that is in the user's own files; where none is, the
-/// innermost: inlined library code is attributed to the line that uses it.
-pub(crate) fn place_of(frames: &[CodeFrame]) -> Place {
-    let users = |frame: &&CodeFrame| {
-        let file = frame.file.as_deref();
-        file.is_some_and(|file| !is_toolchain_file(file)) && frame.line.is_some()
-    };
-    let inner = frames.iter().find(users).or_else(|| frames.first());
-    inner.map_or_else(Place::default, |inner| Place {
-        function: inner.function.as_ref().map(ToString::to_string),
-        file: inner.file.as_ref().map(ToString::to_string),
-        line: inner.line,
-        inlined: inner.inlined,
     })
 }
 

@@ -10,7 +10,7 @@ use crate::constants::search_limits::{MAX_CALLEES, MAX_FUNCTIONS_WITH_CALLEES};
 use crate::constants::time_shares::MIN_SHARE_WITH_CALLEES;
 use crate::input::analysis_input::FunctionWithCallees;
 use crate::input::call_paths::CallPaths;
-use crate::input::from_profile::place_of;
+use crate::input::place_of_frames::place_of;
 
 /// Functions of the user's that take much of the time with what they call, most first. Functions that
 /// call one another are left out: their time is that of all of them.

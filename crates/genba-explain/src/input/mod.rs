@@ -12,6 +12,7 @@ pub(crate) mod kernel_work;
 pub(crate) mod library_time;
 pub(crate) mod linked_calls;
 pub mod observed_events;
+pub(crate) mod place_of_frames;
 pub mod request_sizes;
 pub(crate) mod runtime_services;
 pub(crate) mod runtime_use;

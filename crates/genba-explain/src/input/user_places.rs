@@ -8,7 +8,8 @@ use genba_symbols::CodeFrame;
 
 use crate::constants::search_limits::{MAX_STACK_DEPTH, MAX_USER_PLACES};
 use crate::input::analysis_input::UserPlace;
-use crate::input::from_profile::{is_own, place_of};
+use crate::input::from_profile::is_own;
+use crate::input::place_of_frames::place_of;
 use crate::input::runtime_services::{is_copy_function, is_library};
 use genba_attribution::ResolvedProfile;
 use genba_symbols::is_toolchain_file;

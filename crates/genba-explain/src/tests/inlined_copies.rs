@@ -61,6 +61,7 @@ fn two_hashes(names: [&str; 2], again: f64) -> AnalysisInput {
                 file: Some("stock.cc".to_owned()),
                 line: Some(if inside { 45 } else { 70 + of as u32 }),
                 inlined: inside,
+                within: None,
             }
         })
         .collect();

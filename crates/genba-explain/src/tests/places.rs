@@ -28,6 +28,7 @@ fn user(line: u32, calls: f64) -> UserCall {
             file: Some("/src/main.c".to_owned()),
             line: Some(line),
             inlined: false,
+            within: None,
         },
         through: Vec::new(),
         through_library: false,

@@ -38,6 +38,7 @@ fn user(line: u32, calls: f64, through: &[&str]) -> UserCall {
             file: Some("/src/main.c".to_owned()),
             line: Some(line),
             inlined: false,
+            within: None,
         },
         through: through.iter().map(|name| (*name).to_owned()).collect(),
         through_library: false,

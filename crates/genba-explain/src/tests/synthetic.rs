@@ -69,6 +69,7 @@ pub(crate) fn of_bytes(
         file: Some("/src/main.c".to_owned()),
         line: Some(line),
         inlined: false,
+        within: None,
     };
     FunctionInput {
         function: name.to_owned(),
