@@ -10,14 +10,15 @@ use object::{Endianness, Object, ObjectSymbol};
 
 use super::python_frames::Python;
 use super::python_layout::Layout;
-use super::ruby31_frames::Ruby;
+use super::ruby_frames::{ContextPlace, Ruby, ThreadModule};
+use super::ruby_layout::RubyLayout;
 use super::thread_memory::{Memory, ProcessMemory};
 
 /// A runtime that was found.
 pub enum Runtime {
     /// CPython.
     Python(Box<Python>),
-    /// CRuby 3.1.
+    /// CRuby.
     Ruby(Box<Ruby>),
 }
 
@@ -129,19 +130,44 @@ impl<'f> Loaded<'f> {
         Some(symbol.address().wrapping_add(self.bias))
     }
 
-    /// Address of the module number for thread-local variables, and the variable's offset.
-    fn thread_variable(&self, name: &str) -> Option<(u64, u64)> {
-        let mut symbols = self.file.dynamic_symbols();
-        let symbol = symbols.find(|s| s.name() == Ok(name))?;
+    /// Whose thread-local variables these are; `None` if it has none.
+    fn thread_module(&self) -> Option<ThreadModule> {
+        let endian = self.file.endian();
+        let mut headers = self.file.elf_program_headers().iter();
+        if headers.any(|p| p.p_type(endian) == object::elf::PT_INTERP) {
+            return Some(ThreadModule::Program);
+        }
+        let kind = object::RelocationFlags::Elf {
+            r_type: object::elf::R_X86_64_DTPMOD64,
+        };
+        let symbols: Vec<_> = self.file.dynamic_symbols().collect();
+        let is_own = |target| match target {
+            object::RelocationTarget::Symbol(index) => {
+                let symbol = symbols.iter().find(|symbol| symbol.index() == index);
+                symbol.is_none_or(ObjectSymbol::is_definition)
+            }
+            _ => true,
+        };
         let mut relocations = self.file.dynamic_relocations()?;
-        let (at, _) = relocations.find(|(_, relocation)| {
-            let kind = object::RelocationFlags::Elf {
-                r_type: object::elf::R_X86_64_DTPMOD64,
-            };
-            relocation.flags() == kind
-                && relocation.target() == object::RelocationTarget::Symbol(symbol.index())
-        })?;
-        Some((at.wrapping_add(self.bias), symbol.address()))
+        let (at, _) = relocations.find(|(_, one)| one.flags() == kind && is_own(one.target()))?;
+        Some(ThreadModule::NumberAt(at.wrapping_add(self.bias)))
+    }
+
+    /// Offset of a thread-local variable; of every word where the symbol was stripped.
+    fn thread_offsets(&self, name: &str) -> Vec<u64> {
+        const WORD: u64 = 8;
+        const MAX_WORDS: u64 = 64;
+        let mut symbols = self.file.dynamic_symbols().chain(self.file.symbols());
+        if let Some(symbol) = symbols.find(|s| s.is_definition() && s.name() == Ok(name)) {
+            return vec![symbol.address()];
+        }
+        let endian = self.file.endian();
+        let mut headers = self.file.elf_program_headers().iter();
+        let variables = headers.find(|p| p.p_type(endian) == object::elf::PT_TLS);
+        let size = variables.map_or(0, |p| p.p_memsz(endian));
+        (0..(size / WORD).min(MAX_WORDS))
+            .map(|n| n * WORD)
+            .collect()
     }
 }
 
@@ -210,18 +236,29 @@ fn is_free_threaded(memory: &ProcessMemory, runtime: u64) -> bool {
 
 fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
     let at = module.variable("ruby_version")?;
-    let vm = module.variable("ruby_current_vm_ptr")?;
     let text = ProcessMemory(pid).some(at, 16);
     let text = text.split(|&b| b == 0).next().unwrap_or_default();
     let version = String::from_utf8_lossy(text).into_owned();
     let name = format!("CRuby {version}");
-    match module.thread_variable("ruby_current_ec") {
-        Some((number, offset)) if version.starts_with("3.1.") => {
-            let ruby = Box::new(Ruby::new((number, offset), vm));
-            Some(Detected::Known(Runtime::Ruby(ruby), name))
+    let layout = RubyLayout::of(&version);
+    let context = layout.and_then(|layout| match layout.context_per_thread {
+        true => Some(ContextPlace::PerThread {
+            module: module.thread_module()?,
+            offsets: module.thread_offsets("ruby_current_ec"),
+        }),
+        false => {
+            let variable = module.variable("ruby_current_execution_context_ptr")?;
+            Some(ContextPlace::OfLockHolder(variable))
         }
-        _ => Some(Detected::Unknown(name)),
-    }
+    });
+    Some(match layout.zip(context) {
+        Some((layout, context)) => {
+            let vm = module.variable("ruby_current_vm_ptr");
+            let ruby = Box::new(Ruby::new(layout, context, vm));
+            Detected::Known(Runtime::Ruby(ruby), name)
+        }
+        None => Detected::Unknown(name),
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::ruby31_frames::Ruby;
+use super::ruby_frames::Ruby;
 use super::thread_memory::{Memory, word_at};
 
 mod vm {
@@ -152,7 +152,8 @@ impl Ruby {
 
     /// The threads of the main ractor: where each is, and its bytes.
     fn threads<'m>(&self, memory: &'m impl Memory) -> impl Iterator<Item = (u64, Thread)> + 'm {
-        let vm = memory.word(self.vm()).filter(|vm| *vm != 0);
+        let vm = self.vm_with_known_gvl().and_then(|at| memory.word(at));
+        let vm = vm.filter(|vm| *vm != 0);
         let ractor = vm.and_then(|vm| memory.word(vm.wrapping_add(vm::MAIN_RACTOR)));
         let head = ractor.map_or(0, |ractor| ractor.wrapping_add(ractor::THREADS));
         let mut at = head;
@@ -200,6 +201,8 @@ fn is_queued(memory: &impl Memory, thread: u64, ractor: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ruby_frames::ContextPlace;
+    use super::super::ruby_layout::RubyLayout;
     use super::super::thread_memory::tests::SyntheticMemory;
     use super::*;
 
@@ -249,7 +252,11 @@ mod tests {
         // Holds 0x7100, then 0x7000.
         memory.object(0x7000, 32, &[]);
         memory.object(0x7100, 32, &[(8, 0x7000)]);
-        (memory, Ruby::new((0, 0), 0x1000))
+        let layout = RubyLayout::of("3.1.2").expect("known");
+        (
+            memory,
+            Ruby::new(layout, ContextPlace::OfLockHolder(0), Some(0x1000)),
+        )
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! The frames of CRuby 3.1.
+//! The frames of CRuby 2.7 to 4.0.
 //!
-//! Offsets are those of vm_core.h, iseq.h, method.h and internal/imemo.h of 3.1 on 64-bit
-//! machines (printed by a program that was compiled with `rb_mjit_min_header-3.1.2.h`; bug-fix
-//! releases do not change them). Every object that is read must have the type that it should
+//! Offsets that all these versions have in common are here (vm_core.h, iseq.h, method.h and internal/imemo.h on
+//! 64-bit machines), those that differ in [`RubyLayout`]. Every object that is read must have the type that it should
 //! have, or the stack is not used. Frames of methods written in C are not in the stack: their C
 //! functions are in the native one.
 
@@ -14,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 use lines::Lines;
 use objects::{IMEMO_ISEQ, IMEMO_SHIFT, T_IMEMO, TYPE, path, string};
 
+use super::ruby_layout::RubyLayout;
 use super::script_stacks::{Function, Stacks};
 use super::stack_nodes::StackNodeCache;
 use super::thread_memory::{Memory, word_at};
@@ -23,11 +23,14 @@ mod context {
     pub const STACK_SIZE: usize = 8;
     pub const CONTROL_FRAME: usize = 16;
     pub const SIZE: usize = 24;
+    /// Its thread, before 3.1.
+    pub const THREAD: u64 = 56;
 }
+/// `rb_thread_t.thread_id` of 2.7: the thread pointer.
+const THREAD_ID: u64 = 72;
 mod control {
     pub const PC: usize = 0;
     pub const ISEQ: usize = 16;
-    pub const SIZE: usize = 64;
 }
 mod iseq {
     pub const FLAGS: usize = 0;
@@ -39,23 +42,41 @@ mod body {
     pub const PATH: usize = 64;
     pub const LABEL: usize = 80;
     pub const FIRST_LINE: usize = 88;
-    pub const INSNS: usize = 120;
-    pub const INSNS_SIZE: usize = 136;
-    pub const SUCCINCT: usize = 144;
     pub const SIZE: usize = 152;
 }
 
 /// Frames of one stack at most.
 const MAX_FRAMES: usize = 50_000;
 
+/// Where the context of a thread is found.
+#[derive(Clone, Debug)]
+pub enum ContextPlace {
+    /// `ruby_current_ec`, one for each thread.
+    PerThread {
+        /// Which module's variables it is among.
+        module: ThreadModule,
+        /// Its offset there; several where the symbol was stripped: the first that has a context counts.
+        offsets: Vec<u64>,
+    },
+    /// `ruby_current_execution_context_ptr`, that of the thread which has the lock.
+    OfLockHolder(u64),
+}
+
+/// The number of a module among those with thread variables.
+#[derive(Clone, Copy, Debug)]
+pub enum ThreadModule {
+    /// The program itself.
+    Program,
+    /// A library: the number is at this address (`DTPMOD64`).
+    NumberAt(u64),
+}
+
 /// Reads stacks of one process.
 pub struct Ruby {
-    /// Where the number of libruby among the modules with thread variables is.
-    module: u64,
-    /// Offset of `ruby_current_ec` among its variables.
-    offset: u64,
+    layout: &'static RubyLayout,
+    context: ContextPlace,
     /// Where `ruby_current_vm_ptr` is.
-    vm: u64,
+    vm: Option<u64>,
     iseqs: HashMap<u64, Iseq>,
     node_cache: StackNodeCache,
 }
@@ -71,22 +92,21 @@ struct Iseq {
 }
 
 impl Ruby {
-    /// `module` is where the module number is (`DTPMOD64`), `offset` that of `ruby_current_ec`, `vm` where
-    /// `ruby_current_vm_ptr` is.
+    /// `vm` is where `ruby_current_vm_ptr` is, if its symbol is there.
     #[must_use]
-    pub fn new((module, offset): (u64, u64), vm: u64) -> Self {
+    pub fn new(layout: &'static RubyLayout, context: ContextPlace, vm: Option<u64>) -> Self {
         Self {
-            module,
-            offset,
+            layout,
+            context,
             vm,
             iseqs: HashMap::new(),
             node_cache: StackNodeCache::default(),
         }
     }
 
-    /// Where `ruby_current_vm_ptr` is.
-    pub(super) fn vm(&self) -> u64 {
-        self.vm
+    /// Where `ruby_current_vm_ptr` is, of a version whose GVL and threads are known.
+    pub(super) fn vm_with_known_gvl(&self) -> Option<u64> {
+        self.vm.filter(|_| self.layout.has_known_gvl)
     }
 
     /// The stack of the thread with this thread pointer. `Ok(None)` where it has no Ruby frame.
@@ -99,30 +119,15 @@ impl Ruby {
         pointer: u64,
         stacks: &mut Stacks,
     ) -> Result<Option<u32>, ()> {
-        let Some(context) = self.context(memory, pointer) else {
+        let Some((frame, used)) = self.frames(memory, pointer)? else {
             return Ok(None);
         };
-        let context: [u8; context::SIZE] = memory.bytes(context).ok_or(())?;
-        let stack = word_at(&context, context::STACK);
-        let size = word_at(&context, context::STACK_SIZE);
-        let frame = word_at(&context, context::CONTROL_FRAME);
-        if stack == 0 || frame == 0 {
-            return Ok(None);
-        }
-        let end = size
-            .checked_mul(8)
-            .and_then(|b| stack.checked_add(b))
-            .ok_or(())?;
-        let used = end.checked_sub(frame).ok_or(())? as usize;
-        if frame < stack || !used.is_multiple_of(control::SIZE) || used > MAX_FRAMES * control::SIZE
-        {
-            return Err(());
-        }
+        let frame_size = self.layout.frame_size;
         let mut frames = vec![0; used];
         memory.fill(frame, &mut frames).ok_or(())?;
         let mut checked: HashSet<u64> = HashSet::new();
         let frames: Vec<(u64, u64)> = frames
-            .chunks_exact(control::SIZE)
+            .chunks_exact(frame_size)
             .rev()
             .map(|bytes| (word_at(bytes, control::PC), word_at(bytes, control::ISEQ)))
             // The ends of the stack, and methods written in C.
@@ -147,22 +152,60 @@ impl Ruby {
         Ok(self.node_cache.end(pointer, nodes))
     }
 
-    /// The thread's `ruby_current_ec`: glibc's dynamic thread vector has a pair of words for
-    /// each module, and its address is in the second word behind the thread pointer.
-    fn context(&self, memory: &impl Memory, pointer: u64) -> Option<u64> {
-        let vector = memory.word(pointer.checked_add(8)?)?;
-        let module = memory.word(self.module)?;
-        // As many modules as no process has.
-        if module == 0 || module > 1 << 20 {
-            return None;
+    /// Where the frames of a thread begin, innermost first, and their bytes; `None` if it does not run Ruby.
+    fn frames(&self, memory: &impl Memory, pointer: u64) -> Result<Option<(u64, usize)>, ()> {
+        let contexts = self.contexts(memory, pointer);
+        let alone = contexts.len() == 1;
+        for context in contexts {
+            match self.frames_of(memory, context) {
+                Err(()) if !alone => {}
+                found => return found,
+            }
         }
-        let block = memory.word(vector.checked_add(module * 16)?)?;
-        // All ones for a block that was never used by this thread.
-        if block == u64::MAX || block == 0 {
-            return None;
+        Ok(None)
+    }
+
+    fn frames_of(&self, memory: &impl Memory, context: u64) -> Result<Option<(u64, usize)>, ()> {
+        let context: [u8; context::SIZE] = memory.bytes(context).ok_or(())?;
+        let stack = word_at(&context, context::STACK);
+        let size = word_at(&context, context::STACK_SIZE);
+        let frame = word_at(&context, context::CONTROL_FRAME);
+        if stack == 0 || frame == 0 {
+            return Ok(None);
         }
-        let context = memory.word(block.checked_add(self.offset)?)?;
-        (context != 0).then_some(context)
+        let bytes = size.checked_mul(8).ok_or(())?;
+        let end = stack.checked_add(bytes).ok_or(())?;
+        let used = end.checked_sub(frame).ok_or(())? as usize;
+        let frame_size = self.layout.frame_size;
+        if frame < stack || !used.is_multiple_of(frame_size) || used > MAX_FRAMES * frame_size {
+            return Err(());
+        }
+        Ok(Some((frame, used)))
+    }
+
+    /// What may be the context of a thread.
+    fn contexts(&self, memory: &impl Memory, pointer: u64) -> Vec<u64> {
+        match &self.context {
+            ContextPlace::OfLockHolder(variable) => {
+                let context = memory.word(*variable).filter(|context| *context != 0);
+                let thread = |context: u64| {
+                    let thread = memory.word(context.checked_add(context::THREAD)?)?;
+                    memory.word(thread.checked_add(THREAD_ID)?)
+                };
+                let is_this = |context: &u64| thread(*context) == Some(pointer);
+                context.filter(is_this).into_iter().collect()
+            }
+            ContextPlace::PerThread { module, offsets } => {
+                let Some(block) = thread_variables(memory, *module, pointer) else {
+                    return Vec::new();
+                };
+                let words = (offsets.iter()).filter_map(|offset| {
+                    let at = block.checked_add(*offset)?;
+                    memory.word(at)
+                });
+                words.filter(|context| *context != 0).collect()
+            }
+        }
     }
 
     fn check(&mut self, memory: &impl Memory, object: u64, stacks: &mut Stacks) -> Option<()> {
@@ -180,14 +223,18 @@ impl Ruby {
         if self.iseqs.get(&object).is_some_and(same) {
             return Some(());
         }
-        let name = string(memory, word_at(&bytes, body::LABEL))?;
-        let file = path(memory, word_at(&bytes, body::PATH))?;
-        // A small integer as Ruby has it.
+        let name = string(memory, self.layout, word_at(&bytes, body::LABEL))?;
+        let file = path(memory, self.layout, word_at(&bytes, body::PATH))?;
         let line = word_at(&bytes, body::FIRST_LINE);
-        let line = if line & 1 == 1 { (line >> 1) as u32 } else { 0 };
+        let line = match (self.layout.line_is_object, line & 1) {
+            (false, _) => line as u32,
+            // A small integer as Ruby has it.
+            (true, 1) => (line >> 1) as u32,
+            (true, _) => 0,
+        };
         let main = name == "<main>";
         let function = stacks.function(Function { name, file, line });
-        let lines = Lines::read(memory, &bytes).unwrap_or_default();
+        let lines = Lines::read(memory, self.layout, &bytes).unwrap_or_default();
         self.iseqs.insert(
             object,
             Iseq {
@@ -201,6 +248,23 @@ impl Ruby {
     }
 }
 
+/// A thread's variables of a module: glibc's dynamic thread vector has a pair of words for each module, and its
+/// address is in the second word behind the thread pointer.
+fn thread_variables(memory: &impl Memory, module: ThreadModule, pointer: u64) -> Option<u64> {
+    let vector = memory.word(pointer.checked_add(8)?)?;
+    let module = match module {
+        ThreadModule::Program => 1,
+        ThreadModule::NumberAt(address) => memory.word(address)?,
+    };
+    // As many modules as no process has.
+    if module == 0 || module > 1 << 20 {
+        return None;
+    }
+    let block = memory.word(vector.checked_add(module * 16)?)?;
+    // All ones for a block that was never used by this thread.
+    (block != u64::MAX && block != 0).then_some(block)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::thread_memory::tests::SyntheticMemory;
@@ -208,6 +272,20 @@ mod tests {
     use super::objects::{T_ARRAY, T_STRING, USER1};
     use super::*;
     use proptest::prelude::*;
+
+    fn layout() -> &'static RubyLayout {
+        RubyLayout::of("3.1.2").expect("known")
+    }
+
+    fn reader(module: u64) -> Ruby {
+        reader_with(module, vec![8])
+    }
+
+    fn reader_with(module: u64, offsets: Vec<u64>) -> Ruby {
+        let module = ThreadModule::NumberAt(module);
+        let place = ContextPlace::PerThread { module, offsets };
+        Ruby::new(layout(), place, None)
+    }
 
     fn embedded(memory: &mut SyntheticMemory, at: u64, text: &str) {
         let mut bytes = vec![0; 40];
@@ -289,7 +367,7 @@ mod tests {
     #[test]
     fn stack_is_read_innermost_first() {
         let memory = process();
-        let mut ruby = Ruby::new((0x7080, 8), 0);
+        let mut ruby = reader(0x7080);
         let mut stacks = Stacks::default();
         let node = ruby.stack(&memory, 0x7000, &mut stacks).unwrap().unwrap();
         let frames: Vec<(String, u32)> = stacks
@@ -305,13 +383,25 @@ mod tests {
     }
 
     #[test]
+    fn context_is_found_among_a_stripped_librarys_variables() {
+        let mut memory = process();
+        // The other variable points to something else.
+        memory.object(0x7200, 16, &[(0, 0x7400), (8, 0x7300)]);
+        memory.object(0x7400, 24, &[(0, 1), (8, 2), (16, 0x9000)]);
+        let mut stacks = Stacks::default();
+        let mut stack = |offsets| reader_with(0x7080, offsets).stack(&memory, 0x7000, &mut stacks);
+        assert!(matches!(stack(vec![0, 8]), Ok(Some(_))));
+        assert_eq!(stack(vec![0]), Err(()));
+    }
+
+    #[test]
     fn objects_of_another_type_give_no_stack() {
         let mut memory = process();
         memory.object(0x10_0000, 40, &[(0, T_STRING), (16, 0x10_0100)]);
-        let mut ruby = Ruby::new((0x7080, 8), 0);
+        let mut ruby = reader(0x7080);
         assert_eq!(ruby.stack(&memory, 0x7000, &mut Stacks::default()), Err(()));
         assert_eq!(
-            Ruby::new((0x1, 8), 0).stack(&memory, 0x7000, &mut Stacks::default()),
+            reader(0x1).stack(&memory, 0x7000, &mut Stacks::default()),
             Ok(None)
         );
     }
@@ -321,7 +411,7 @@ mod tests {
         fn arbitrary_memory_does_not_panic(changes in prop::collection::vec((0u64..0x20_0900, any::<u64>()), 0..6)) {
             let mut memory = process();
             memory.overwrite(changes);
-            let mut ruby = Ruby::new((0x7080, 8), 0);
+            let mut ruby = reader(0x7080);
             let _ = ruby.stack(&memory, 0x7000, &mut Stacks::default());
         }
     }

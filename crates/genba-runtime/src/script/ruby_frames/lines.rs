@@ -1,5 +1,6 @@
 //! Lines of an instruction sequence's instructions.
 
+use super::super::ruby_layout::RubyLayout;
 use super::super::thread_memory::{Memory, word_at};
 use super::body;
 
@@ -22,23 +23,25 @@ const BLOCK_BYTES: usize = 8 + 8 + 64;
 
 impl Lines {
     /// Those of a body (`rb_iseq_constant_body`); `None` if it has none that make sense.
-    pub fn read(memory: &impl Memory, bytes: &[u8]) -> Option<Self> {
-        const ENTRY: usize = 12;
-        let count = word_at(bytes, body::INSNS_SIZE) as u32 as usize;
+    pub fn read(memory: &impl Memory, layout: &RubyLayout, bytes: &[u8]) -> Option<Self> {
+        /// Behind the address of the entries, and that of the table of their positions.
+        const COUNT: usize = 16;
+        const SUCCINCT: usize = 24;
+        let count = word_at(bytes, layout.entries + COUNT) as u32 as usize;
         let instructions = word_at(bytes, 0) >> 32;
         if count == 0 || count > MAX_INSNS {
             return None;
         }
-        let mut entries = vec![0; count * ENTRY];
-        memory.fill(word_at(bytes, body::INSNS), &mut entries)?;
-        let lines = entries.chunks_exact(ENTRY);
+        let mut entries = vec![0; count * layout.entry_size];
+        memory.fill(word_at(bytes, layout.entries), &mut entries)?;
+        let lines = entries.chunks_exact(layout.entry_size);
         let line = |e: &[u8]| word_at(&[&e[..4], &[0; 4]].concat(), 0) as u32;
         let size = instructions as usize;
         let blocks = size
             .saturating_sub(IMMEDIATE)
             .div_ceil(512)
             .min(MAX_INSNS / 512);
-        let table = word_at(bytes, body::SUCCINCT);
+        let table = word_at(bytes, layout.entries + SUCCINCT);
         let table = if count == 1 || table == 0 {
             Vec::new()
         } else {
