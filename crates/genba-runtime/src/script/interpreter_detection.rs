@@ -188,7 +188,7 @@ fn python(pid: i32, module: &Loaded<'_>, path: &str) -> Option<Detected> {
     const FINAL: u32 = 0xf;
     let (major, minor, micro) = (version >> 24, version >> 16 & 0xff, version >> 8 & 0xff);
     let is_final = version >> 4 & 0xf == FINAL;
-    let is_free_threaded = (major, minor) == (3, 13) && is_free_threaded(&memory, runtime);
+    let is_free_threaded = (major, minor) >= (3, 13) && is_free_threaded(&memory, runtime);
     let name = format!(
         "CPython {major}.{minor}.{micro}{}{}",
         if is_final { "" } else { " (a pre-release)" },
@@ -228,7 +228,7 @@ fn version_in_name(path: &str) -> Option<u32> {
     digits[..end].parse().ok()
 }
 
-/// Whether 3.13 was built without the GIL: `_PyRuntime.debug_offsets.free_threaded`. Its objects have other heads.
+/// Whether 3.13 or later was built without the GIL: `_PyRuntime.debug_offsets.free_threaded`. Its objects have other heads.
 fn is_free_threaded(memory: &ProcessMemory, runtime: u64) -> bool {
     const FREE_THREADED: u64 = 16;
     memory.word(runtime.wrapping_add(FREE_THREADED)) == Some(1)

@@ -10,7 +10,7 @@ use chunks::Chunks;
 use objects::{bytes_object, text};
 
 use super::python_layout::{
-    CODE_SIZE, CurrentFrame, FRAME_SIZE, Layout, OWNED_BY_C_STACK, Position, TYPE,
+    ADDRESS, CODE_SIZE, CurrentFrame, FRAME_SIZE, Layout, NOT_OF_SCRIPT, Position, TYPE,
 };
 use super::script_stacks::{Function, Stacks};
 use super::stack_nodes::StackNodeCache;
@@ -106,8 +106,8 @@ impl Python {
             passed += 1;
             let bytes = chunks.frame(at).ok_or(())?;
             let owner = layout.frame.owner.map(|offset| bytes[offset]);
-            if owner != Some(OWNED_BY_C_STACK) {
-                let object = word_at(&bytes, layout.frame.code);
+            if owner.is_none_or(|owner| owner < NOT_OF_SCRIPT) {
+                let object = word_at(&bytes, layout.frame.code) & ADDRESS;
                 frames.push((object, layout.offset(&bytes, object)));
             }
             at = word_at(&bytes, layout.frame.previous);

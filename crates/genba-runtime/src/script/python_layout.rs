@@ -1,8 +1,8 @@
-//! The layouts of CPython 3.8 to 3.13: offsets of the fields that are read.
+//! The layouts of CPython 3.8 to 3.14: offsets of the fields that are read.
 //!
 //! They are those of Include/internal/pycore_runtime.h, pycore_interp.h, pycore_frame.h, pycore_gil.h, cpython/pystate.h,
 //! cpython/code.h, cpython/frameobject.h and cpython/unicodeobject.h on 64-bit machines, printed by a program that was compiled
-//! with the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0; bug-fix releases do not change them. Every object that
+//! with the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0 and 3.14.10; bug-fix releases do not change them. Every object that
 //! is read must have the type that it should have, or the stack is not used: a wrong offset gives no stack, never a wrong one.
 
 /// Offsets of one minor version.
@@ -49,6 +49,7 @@ pub enum CurrentFrame {
 /// `PyFrameObject`, since 3.11 `_PyInterpreterFrame`.
 #[derive(Debug)]
 pub struct Frame {
+    /// The code object; the lowest bit is a tag in 3.14 (`_PyStackRef`).
     pub code: usize,
     pub previous: usize,
     pub position: Position,
@@ -65,8 +66,11 @@ pub enum Position {
     Index(usize, u64),
 }
 
-/// Value of [`Frame::owner`] for a frame without code of the script (`FRAME_OWNED_BY_CSTACK`).
-pub const OWNED_BY_C_STACK: u8 = 3;
+/// Least value of [`Frame::owner`] for a frame without code of the script (`FRAME_OWNED_BY_CSTACK`, in 3.14
+/// `FRAME_OWNED_BY_INTERPRETER` as well).
+pub const NOT_OF_SCRIPT: u8 = 3;
+/// What objects' addresses have besides tags.
+pub const ADDRESS: u64 = !1;
 /// Bytes that are read of a frame.
 pub const FRAME_SIZE: usize = 112;
 
@@ -126,6 +130,7 @@ impl Layout {
             11 => Some(&V3_11),
             12 => Some(&V3_12),
             13 => Some(&V3_13),
+            14 => Some(&V3_14),
             _ => None,
         }
     }
@@ -258,6 +263,37 @@ static V3_13: Layout = Layout {
         lines: 136,
         format: LineFormat::Locations,
         instructions: 200,
+        has_opcode_names: false,
+    },
+    gil: Gil::Interpreter(16),
+    text: [40, 56],
+};
+
+static V3_14: Layout = Layout {
+    interpreters_head: 808,
+    next_interpreter: 7272,
+    threads_head: 7344,
+    thread: Thread {
+        next: 8,
+        pointer: 152,
+        native_id: Some(160),
+        on_delete_data: None,
+        current: CurrentFrame::Field(72),
+        chunk_and_top: Some([232, 240]),
+    },
+    frame: Frame {
+        code: 0,
+        previous: 8,
+        position: Position::Pointer(56),
+        owner: Some(74),
+    },
+    code: Code {
+        first_line: 68,
+        file: 112,
+        name: 128,
+        lines: 136,
+        format: LineFormat::Locations,
+        instructions: 208,
         has_opcode_names: false,
     },
     gil: Gil::Interpreter(16),

@@ -93,8 +93,8 @@ impl Companion for ScriptSampler {
 /// The note about a runtime whose layout is not known.
 pub fn unknown_layout_note(name: &str) -> String {
     format!(
-        "{name}: its frames cannot be read, native frames only; genba reads CPython 3.8 to 3.13 and \
-         CRuby 3.1"
+        "{name}: its frames cannot be read, native frames only; genba reads CPython 3.8 to 3.14 and \
+         CRuby 2.7 to 4.0"
     )
 }
 

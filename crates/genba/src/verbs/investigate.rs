@@ -53,7 +53,7 @@ pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
 
-    /// Do not sample the functions of Python (3.8 to 3.13) and Ruby 3.1 (a separate run, in which a thread is
+    /// Do not sample the functions of Python (3.8 to 3.14) and Ruby (2.7 to 4.0) (a separate run, in which a thread is
     /// stopped for some microseconds up to 499 times a second).
     #[arg(long)]
     no_script: bool,

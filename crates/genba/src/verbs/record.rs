@@ -39,7 +39,7 @@ pub struct Args {
     #[command(flatten)]
     system: SystemArgs,
 
-    /// Sample the functions of Python (3.8 to 3.13) and Ruby 3.1 as well, by stopping a thread for some
+    /// Sample the functions of Python (3.8 to 3.14) and Ruby (2.7 to 4.0) as well, by stopping a thread for some
     /// microseconds 499 times per second of its CPU time; shown by genba report --by script.
     #[arg(long)]
     script: bool,
