@@ -155,7 +155,7 @@ fn pythons() -> Vec<(u32, String)> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Some((minor, interpreter(&names, &format!("Python 3.{minor}."))?))
     };
-    (8..=13).filter_map(known).collect()
+    (8..=14).filter_map(known).collect()
 }
 
 #[test]
@@ -181,24 +181,30 @@ fn python_functions_have_their_known_shares() {
     }
 }
 
+/// The interpreters of CRuby in the search path, with their versions.
+fn rubies() -> Vec<(&'static str, String)> {
+    let versions = ["2.7.", "3.0.", "3.1.", "3.2.", "3.3.", "3.4.", "4.0."];
+    let known = |version: &'static str| {
+        let own = format!("ruby{}", version.trim_end_matches('.'));
+        let found = interpreter(&[&own, "ruby"], &format!("ruby {version}"))?;
+        Some((version, found))
+    };
+    versions.into_iter().filter_map(known).collect()
+}
+
 #[test]
 fn ruby_functions_have_their_known_shares() {
-    let Some(ruby) = interpreter(&["ruby3.1", "ruby"], "ruby 3.1.") else {
-        genba_testing::skip(
-            "ruby_functions_have_their_known_shares",
-            "ruby3.1",
-            "no CRuby 3.1",
-        );
-        return;
-    };
-    for depth in ["3", "7000"] {
-        match recorded(&ruby, RUBY, "known.rb", depth) {
-            Ok(document) => check(&document, "CRuby 3.1."),
-            Err(why) => genba_testing::skip(
-                "ruby_functions_have_their_known_shares",
-                genba_testing::PERF_EVENT,
-                &why,
-            ),
+    let test = "ruby_functions_have_their_known_shares";
+    let found = rubies();
+    if found.is_empty() {
+        genba_testing::skip(test, "ruby", "no CRuby 2.7 to 4.0");
+    }
+    for (version, ruby) in found {
+        for depth in ["3", "7000"] {
+            match recorded(&ruby, RUBY, "known.rb", depth) {
+                Ok(document) => check(&document, &format!("CRuby {version}")),
+                Err(why) => genba_testing::skip(test, genba_testing::PERF_EVENT, &why),
+            }
         }
     }
 }
