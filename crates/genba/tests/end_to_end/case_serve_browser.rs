@@ -293,7 +293,10 @@ fn explorer_is_used_with_the_keyboard_and_copies_the_next_command() {
         true
     );
     assert_eq!(browser.value(focused), label);
-    assert!(browser.value(width).as_f64() < Some(0.99));
+    // As wide as its share again, which may be nearly all.
+    let share = format!("parseFloat({focused}.split(': ')[1]) / 100");
+    let apart = browser.value(&format!("Math.abs({width} - {share})"));
+    assert!(apart.as_f64() < Some(0.01), "{label}: {apart}");
     // Search marks frames and adds up their share, which is that of the function's total.
     browser.value("const s = document.querySelector('#flame-search'); s.value = 'heavy'; s.dispatchEvent(new Event('input'))");
     let marked =
