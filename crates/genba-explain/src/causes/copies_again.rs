@@ -131,6 +131,7 @@ fn candidate(
     let waiting: f64 = (readers.iter())
         .filter_map(|&(of, at)| input.functions[of].heat.get(at))
         .sum();
+    let waiting = waiting.min(1.0 - share);
     let site: Vec<usize> = std::iter::once(first.at)
         .chain(list.iter().map(|one| one.at).filter(|&at| at != first.at))
         .collect();
@@ -152,7 +153,7 @@ fn candidate(
             (share * again.value, share * again.low, share),
             (value, low, high),
         ),
-        SavedTime::of(waiting.min(1.0 - share), READERS_OF_COPY_SAVED),
+        SavedTime::of(waiting, READERS_OF_COPY_SAVED),
     ]);
     one.executions = Some(input.functions[function].counts[first.at]);
     Some(
@@ -166,6 +167,7 @@ fn candidate(
             share,
             places: list.len(),
             again: again.value,
+            readers: waiting,
         }),
     )
 }

@@ -224,6 +224,7 @@ fn candidate(
             share,
             places: chain.len(),
             again,
+            readers: 0.0,
         }),
     )
 }

@@ -213,6 +213,8 @@ pub enum ObservedFact {
         places: usize,
         /// Part of the bytes that had been copied before.
         again: f64,
+        /// Share of all time at what reads the copy first, and waits for its stores.
+        readers: f64,
     },
     /// A value that an instruction loads nearly always.
     KnownValue {

@@ -204,13 +204,18 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             share,
             places,
             again,
+            readers,
         } => {
+            let readers = match *readers > 0.0 {
+                true => format!(", what reads them first {}", percent(*readers)),
+                false => String::new(),
+            };
             let places = match *places {
                 1 => "this copy takes".to_owned(),
                 more => format!("{more} copies of the same bytes take"),
             };
             format!(
-                "{places} {} of the time; {} of these bytes had been copied before",
+                "{places} {} of the time{readers}; {} of these bytes had been copied before",
                 percent(*share),
                 percent(*again)
             )

@@ -349,11 +349,13 @@ fn facts_about_what_bursts_recorded() {
             share: 0.7,
             places: 4,
             again: 0.75,
+            readers: 0.0,
         },
         ObservedFact::CopyChainTime {
             share: 0.7,
             places: 1,
             again: 1.0,
+            readers: 0.2,
         },
         ObservedFact::KnownValue {
             instruction: s("movss xmm1, dword ptr [rsi]"),
