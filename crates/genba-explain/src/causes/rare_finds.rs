@@ -29,7 +29,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::live_registers::live_registers;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
-use crate::patterns::search_loops::usual_search_of;
+use crate::patterns::search_loops::{is_usually_innermost, usual_search_of};
 
 /// Finds searches that hardly ever find.
 pub(crate) fn rare_finds(input: &AnalysisInput) -> Vec<Candidate> {
@@ -51,7 +51,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     }
     let runs = entries(function, index)?;
     let rare = (RARE_WAY * runs as f64) as u64;
-    if !usually_innermost(function, index, rare) {
+    if !is_usually_innermost(function, index, rare) {
         return None;
     }
     usual_search_of(input, function, index, rare)?;
@@ -103,17 +103,6 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             cycles: each,
         }),
     )
-}
-
-/// Whether loops inside of a loop are hardly ever entered.
-fn usually_innermost(function: &FunctionInput, index: u32, rare: u64) -> bool {
-    let loops = function.flow.loops();
-    let inside = (loops.iter()).filter(|one| one.parent == Some(index));
-    let mut heads = inside.map(|one| {
-        let head = &function.flow.blocks()[one.head as usize].instructions;
-        function.counts.get(head.start as usize).copied()
-    });
-    heads.all(|count| count.is_some_and(|count| count <= rare))
 }
 
 /// The block to which a loop is left most often, and how often.

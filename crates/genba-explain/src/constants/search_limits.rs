@@ -81,6 +81,10 @@ pub(crate) const MAX_BYTE_DEPTH: u32 = 4;
 /// Blocks that are searched backwards for the last write of a location.
 pub(crate) const MAX_BLOCKS_BACK: u32 = 8;
 
+/// Bytes of a frame behind an address that is handed to a comparison which belong to the copy of an element. Chosen:
+/// a cache line, as structures are that are handed over.
+pub(crate) const MAX_BYTES_OF_KEY_COPY: i64 = 64;
+
 /// Instructions after a comparing call in which its result is tested.
 pub(crate) const MAX_INSTRUCTIONS_TO_TEST: usize = 3;
 

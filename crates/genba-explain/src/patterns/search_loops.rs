@@ -40,6 +40,17 @@ pub(crate) fn compares(name: &str) -> bool {
     )
 }
 
+/// Whether the loops inside of a loop are entered at most `rare` times each.
+pub(crate) fn is_usually_innermost(function: &FunctionInput, index: u32, rare: u64) -> bool {
+    let loops = function.flow.loops();
+    let inside = (loops.iter()).filter(|one| one.parent == Some(index));
+    let mut heads = inside.map(|one| {
+        let head = &function.flow.blocks()[one.head as usize].instructions;
+        function.counts.get(head.start as usize).copied()
+    });
+    heads.all(|count| count.is_some_and(|count| count <= rare))
+}
+
 /// Whether a call does nothing but look at memory and answer: a comparison of the C library, or a
 /// function of the user's that writes nothing.
 pub(crate) fn is_comparison(input: &AnalysisInput, target: &CallTarget) -> bool {

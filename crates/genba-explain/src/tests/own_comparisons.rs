@@ -99,3 +99,63 @@ fn long_search_that_compares_by_an_own_function_is_quadratic() {
     assert!(found(Callee::Writes).is_empty());
     assert!(found(Callee::Ignored).is_empty());
 }
+
+/// What a search stores in its frame where it then lets the key and the element be compared.
+#[derive(Clone, Copy, PartialEq)]
+enum Stored {
+    /// The element's address, loaded from the sequence.
+    Element,
+    /// The element's address, behind what the comparison looks at.
+    Elsewhere,
+    /// What does not come from the sequence.
+    Other,
+}
+
+/// `for (; p < end; p++) { struct name copy = {p->name}; if (same(&copy, &key)) break; }`
+fn lookup_of_copies(stored: Stored) -> AnalysisInput {
+    let mut find = function(
+        "find",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            let mut same = a.create_label();
+            a.sub(rsp, 0x100)?;
+            a.set_label(&mut head)?;
+            a.mov(rax, qword_ptr(rbx))?;
+            match stored {
+                Stored::Element => a.mov(qword_ptr(rsp + 0x20), rax)?,
+                Stored::Elsewhere => a.mov(qword_ptr(rsp + 0x80), rax)?,
+                Stored::Other => a.mov(qword_ptr(rsp + 0x20), r13)?,
+            }
+            a.lea(rdi, ptr(rsp + 0x20))?;
+            a.lea(rsi, ptr(rsp + 8))?;
+            a.call(same)?;
+            a.test(eax, eax)?;
+            a.je(out)?;
+            a.add(rbx, 8)?;
+            a.cmp(rbx, rbp)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()?;
+            a.set_label(&mut same)?;
+            a.ret()
+        },
+        &[
+            SEARCHES, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, SEARCHES, 0,
+        ],
+        &[
+            0.0, 0.1, 0.1, 0.0, 0.1, 0.1, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(7, SEARCHES), (10, ALL - SEARCHES)],
+    );
+    find.call_sites.push(call(5, "same", ALL, 4.0));
+    let same = lookup(Callee::Reads).functions.swap_remove(1);
+    program(vec![find, same])
+}
+
+#[test]
+fn long_search_that_compares_copies_of_its_elements_is_quadratic() {
+    let found = |stored| quadratic::detect(&lookup_of_copies(stored)).len();
+    assert_eq!(found(Stored::Element), 1);
+    assert_eq!(found(Stored::Elsewhere), 0);
+    assert_eq!(found(Stored::Other), 0);
+}

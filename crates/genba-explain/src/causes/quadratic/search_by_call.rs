@@ -1,20 +1,25 @@
 //! Linear searches that compare each element with a call: of the C library, or of a function of the
-//! user's own that only reads and whose answer is tested.
+//! user's own that only reads and whose answer is tested. The call gets the element, or a copy of it that the loop
+//! makes in its frame (a structure by reference).
 
-use genba_code::Flow;
+use genba_code::{Flow, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::residual_fraction;
 use crate::candidate::Candidate;
-use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, SEARCH_OF_LOOK_UPS};
+use crate::constants::counts::{
+    MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, RARE_WAY, SEARCH_OF_LOOK_UPS,
+};
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
 use crate::constants::registers::{RDI, RSI};
-use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
+use crate::constants::search_limits::{MAX_BYTES_OF_KEY_COPY, MAX_INSTRUCTIONS_TO_TEST};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
-use crate::patterns::search_loops::is_comparison;
+use crate::patterns::search_loops::{is_comparison, is_usually_innermost};
+use crate::patterns::value_steps::{Step, address_step};
 
 /// A search that compares each element's name with a call.
 pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
@@ -45,16 +50,19 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     if !leaves
         || others.next().is_some()
         || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
-        || !function.is_innermost(index)
+        || !is_usually_innermost(function, index, (RARE_WAY * entries as f64) as u64)
     {
         return None;
     }
-    let fixed = |location| {
-        value_at(function, at, location)
-            .is_some_and(|value| is_same_each_iteration(function, index, value))
+    let [first, second] = [RDI, RSI].map(|location| value_at(function, at, location));
+    let goes_on = |value: Option<Value>, other| {
+        !value.is_some_and(|value| {
+            is_same_each_iteration(function, index, value)
+                && !is_copy_of_element(function, index, at, value, other)
+        })
     };
     // One of the two stays, the other goes on.
-    if fixed(RDI) == fixed(RSI) {
+    if goes_on(first, second) == goes_on(second, first) {
         return None;
     }
     let (inside, _) = crate::causes::loop_invariant_call::cost(input, call)?;
@@ -92,4 +100,51 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
             cycles: each,
         }),
     )
+}
+
+/// Whether an argument is an address in the caller's frame where the loop stores what it loads of one element
+/// after the other. `other` is the other argument: what is stored there is not this one's.
+fn is_copy_of_element(
+    function: &FunctionInput,
+    index: u32,
+    at: usize,
+    argument: Value,
+    other: Option<Value>,
+) -> bool {
+    let values = &function.values;
+    let in_frame = |value: &Value| {
+        let stack = value_at(function, at, STACK_POINTER);
+        stack.is_some_and(|stack| stack.number == value.number)
+    };
+    let end = other
+        .filter(|other| in_frame(other) && other.offset > argument.offset)
+        .map_or(i64::MAX, |other| other.offset)
+        .min(argument.offset.saturating_add(MAX_BYTES_OF_KEY_COPY));
+    let of_element = |value: Value| {
+        let Origin::Instruction(load) = values.origin(value) else {
+            return false;
+        };
+        let mut from = values.addresses(load as usize).iter().flatten();
+        function.data[load as usize].loads()
+            && from.any(|address| {
+                let step = address_step(function, index, address);
+                matches!(step, Some(Step::Constant(bytes)) if bytes != 0)
+            })
+    };
+    in_frame(&argument)
+        && function.loop_instructions(index).iter().any(|&store| {
+            let data = &function.data[store];
+            let accesses = data.memory.iter().zip(values.addresses(store));
+            let mut places = accesses.filter_map(|(access, to)| (*to).filter(|_| access.writes));
+            let stored = values.reads(store).iter();
+            let mut stored = stored.filter(|one| data.data_reads & (1 << one.0) != 0);
+            function.counts[store] > 0
+                && places.any(|to| {
+                    let base = to.base;
+                    base.number == argument.number
+                        && to.index.is_none()
+                        && (argument.offset..end).contains(&base.offset)
+                })
+                && stored.any(|one| of_element(one.1))
+        })
 }
