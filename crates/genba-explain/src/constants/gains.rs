@@ -295,6 +295,9 @@ pub(crate) const INLINED_BODY: (f64, f64, f64) = (0.7, 0.3, 1.3);
 /// at least. Chosen.
 pub(crate) const CALL_OVERHEAD: (f64, f64, f64) = (1.3, 2.0, 0.75);
 
+/// Lower bound of what observed mispredictions cost after inlining ÷ their cycles: the predictor is a model. Chosen.
+pub(crate) const MISSED_LOW: f64 = 0.5;
+
 /// Lower bound of an inlined chain ÷ its cycles. Chosen.
 pub(crate) const INLINED_CHAIN_LOW: f64 = 0.65;
 

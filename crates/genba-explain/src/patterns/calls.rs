@@ -4,19 +4,20 @@
 //! instructions that stay, side by side as the processor takes the cheapest ones, or the chain
 //! through the callee where each call needs the result of the one before.
 
-use genba_code::{DataFlow, Flow, Location, STACK_POINTER, Shortcut};
+use genba_code::{DataFlow, Flow, Location, MemoryAccess, STACK_POINTER, Shortcut};
+use genba_loop_model::misprediction_penalty;
 use genba_model::{CallFact, CallKind, Estimate};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::MAX_INSTRUCTIONS_OF_SMALL_LOOP;
-use crate::constants::gains::{CALL_OVERHEAD, INLINED_BODY, INLINED_CHAIN_LOW};
+use crate::constants::gains::{CALL_OVERHEAD, INLINED_BODY, INLINED_CHAIN_LOW, MISSED_LOW};
 use crate::constants::processor::{
     DEFAULT_SLOT_CYCLES, L1D_CYCLES_IN_CHAIN, MAX_CHAIN_CYCLES, MIN_SLOT_CYCLES, NEVER_READY,
     SAMPLED_CALL_NEIGHBOURS, STORE_FORWARDING_CYCLES,
 };
 use crate::constants::registers::{ARGUMENTS, LOCATIONS, POINTER_ARGUMENTS, RESULTS};
 use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
-use crate::input::values::{Value, bits};
+use crate::input::values::{Origin, Value, bits};
 use crate::patterns::invariance::value_at;
 
 /// A call with one target.
@@ -185,33 +186,33 @@ pub fn inlined(
     let mut work = 0.0;
     let mut chain: f64 = 0.0;
     let mut through_memory: f64 = 0.0;
+    let mut missed: f64 = 0.0;
     let mut members: Vec<(usize, usize)> = Vec::new();
     for call in calls {
         let target = call.target;
         let times = target.count as f64;
-        if let Some(callee) = call.callee.map(|callee| &input.functions[callee]) {
+        if let Some((index, callee)) = call.callee.map(|at| (at, &input.functions[at])) {
             let entered = callee
                 .calls
                 .unwrap_or(target.count)
                 .max(target.count)
                 .max(1);
             share += callee.share.value * times / entered as f64;
+            let inside: Vec<usize> = (0..callee.code.len()).collect();
+            missed += mispredictions(input, index, &inside) * times / entered as f64;
             let from = fed(&input.functions[call.caller], call.site.at);
             chain += latency(input, callee, &from) * times / count as f64;
         }
         if call.site.plt {
             share += stub_share(input, call);
         }
-        if passes_memory(&input.functions[call.caller], call.site.at) {
+        let beside = around(&input.functions[call.caller], call.site.at);
+        if passes_memory(input, call, &beside) {
             through_memory += times / count as f64;
         }
         // The return goes, what saves registers mostly does.
         work += (target.instructions_per_call - 1.0).max(0.0) * times;
-        members.extend(
-            around(&input.functions[call.caller], call.site.at)
-                .into_iter()
-                .map(|at| (call.caller, at)),
-        );
+        members.extend(beside.into_iter().map(|at| (call.caller, at)));
     }
     members.sort_unstable();
     members.dedup();
@@ -223,18 +224,28 @@ pub fn inlined(
             work += function.counts[at] as f64;
         }
     }
+    for function in members.chunk_by(|a, b| a.0 == b.0) {
+        let beside: Vec<usize> = function.iter().map(|one| one.1).collect();
+        missed += mispredictions(input, function[0].0, &beside);
+    }
     let share = share.min(1.0);
     let each = share * all / count as f64;
     let body = slot(input) * (work / count as f64 + extra);
+    // Branches are mispredicted with and without calls. The rest of the time bounds what a model of a predictor says.
+    let missed = missed / count as f64 * misprediction_penalty(&input.program.costs).value;
+    let missed = missed.min((each - overhead - body).max(0.0));
     // What time beyond work and call there is comes from elsewhere: memory, mispredictions.
     // Arguments and results in the caller's frame are stored, loaded and waited for, each way.
     let forwarded = 2.0 * STORE_FORWARDING_CYCLES * through_memory;
     let least = each - (CALL_OVERHEAD.0 * overhead + CALL_OVERHEAD.1) - forwarded;
     // Of what stays, arguments' moves and what the loop has computed before go as well.
-    let value = (INLINED_BODY.0 * body).max(chain).max(least).min(each);
+    let value = (INLINED_BODY.0 * body + missed)
+        .max(chain)
+        .max(least)
+        .min(each);
     let after = Estimate {
         value,
-        low: (INLINED_BODY.1 * body)
+        low: (INLINED_BODY.1 * body + MISSED_LOW * missed)
             .max(INLINED_CHAIN_LOW * chain)
             .max(least - overhead)
             .min(value),
@@ -250,6 +261,12 @@ pub fn inlined(
         calls: count,
         around: members,
     })
+}
+
+/// Mispredicted branches among these instructions in one run, where they were counted or observed.
+fn mispredictions(input: &AnalysisInput, function: usize, members: &[usize]) -> f64 {
+    let events = input.program.follow_up.mispredictions.as_ref();
+    events.map_or(0.0, |events| events.times(function, members))
 }
 
 /// Share of all time in the stub that a call goes through, as far as it is this call's.
@@ -268,14 +285,60 @@ fn stub_share(input: &AnalysisInput, call: &Call<'_>) -> f64 {
     })
 }
 
-/// Whether a call hands over addresses in the caller's own frame: of arguments or of the result.
-fn passes_memory(function: &FunctionInput, at: usize) -> bool {
-    let Some(stack) = value_at(function, at, STACK_POINTER) else {
+/// Whether a call hands over arguments or a result through the caller's own frame: the callee reads what the caller
+/// stores beside the call, or writes what it uses there. An object that only lives in the frame is in memory in
+/// any case.
+fn passes_memory(input: &AnalysisInput, call: &Call<'_>, beside: &[usize]) -> bool {
+    let caller = &input.functions[call.caller];
+    let Some(stack) = value_at(caller, call.site.at, STACK_POINTER) else {
         return false;
     };
+    let in_caller: Vec<(i64, MemoryAccess)> = (beside.iter())
+        .flat_map(|&at| accesses_from(caller, at, stack.number))
+        .collect();
     POINTER_ARGUMENTS.iter().any(|&location| {
-        value_at(function, at, location).is_some_and(|value| value.number == stack.number)
+        let handed = value_at(caller, call.site.at, location);
+        let Some(handed) = handed.filter(|value| value.number == stack.number) else {
+            return false;
+        };
+        let Some(callee) = call.callee.map(|callee| &input.functions[callee]) else {
+            return true;
+        };
+        let Some(argument) = argument(callee, location) else {
+            return false;
+        };
+        let in_callee = (0..callee.code.len()).flat_map(|at| accesses_from(callee, at, argument));
+        in_callee.into_iter().any(|(offset, access)| {
+            let place = handed.offset + offset;
+            let mut same = in_caller.iter().filter(|one| one.0 == place);
+            same.any(|(_, other)| access.reads && other.writes || access.writes && other.reads)
+        })
     })
+}
+
+/// The number of the value that a function gets in a register, if it uses it.
+fn argument(function: &FunctionInput, location: Location) -> Option<u32> {
+    let values = &function.values;
+    let reads = (0..function.code.len()).flat_map(|at| values.reads(at));
+    let mut of_location = reads.filter(|one| one.0 == location);
+    let found = of_location.find(|one| values.origin(one.1) == Origin::Entry);
+    found.map(|one| one.1.number)
+}
+
+/// What an executed instruction accesses at constant distances from a value, with the distances.
+fn accesses_from(
+    function: &FunctionInput,
+    at: usize,
+    base: u32,
+) -> impl Iterator<Item = (i64, MemoryAccess)> + '_ {
+    let accesses = function.data[at].memory.iter();
+    let executed = function.counts.get(at).is_some_and(|&count| count > 0);
+    accesses
+        .zip(function.values.addresses(at))
+        .filter_map(move |(access, address)| {
+            let address = address.filter(|one| one.base.number == base && one.index.is_none())?;
+            executed.then(|| (address.base.offset, access.clone()))
+        })
 }
 
 /// Registers of arguments that are made of the result of the same call in the previous iteration.

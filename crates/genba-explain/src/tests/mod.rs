@@ -8,6 +8,7 @@ mod chain_searches;
 mod conversions;
 mod copied_bytes;
 mod discarded_results;
+mod inlined_calls;
 mod inlined_copies;
 mod latency;
 mod latency_chains;
