@@ -4,6 +4,8 @@
 //! branches; all its loads and stores advance by one element, have a fixed address or a stride of a
 //! few elements; it computes on what it loads; its only loop-carried values are counters and
 //! integer sums; its measured cycles are those of its throughput; and it has no vector arithmetic.
+//! Sums may be kept in memory ([`crate::patterns::memory_sums`]): then the cycles may be those of
+//! store forwarding from one iteration to the next.
 //!
 //! **Confirmation.** The compiler's own remarks (`-fopt-info-vec-missed`, `-Rpass-missed`).
 //!
@@ -21,7 +23,8 @@ use crate::constants::counts::{EXIT_COUNT_TOLERANCE, MIN_TRIPS_TO_VECTORISE, RAR
 use crate::constants::gains::{MAX_LOOP_RESIDUAL, UNROLL_FACTOR, VECTOR_RESIDUAL};
 use crate::constants::model_fit::MAX_CYCLES_OF_SCALAR_MODEL;
 use crate::constants::processor::{
-    MAX_ALIASING_DISTANCE_BYTES, MAX_ELEMENT_BYTES, MAX_NEAR_ELEMENTS, VECTOR_BYTES,
+    ADDITION_CYCLES, MAX_ALIASING_DISTANCE_BYTES, MAX_ELEMENT_BYTES, MAX_NEAR_ELEMENTS,
+    STORE_FORWARDING_CYCLES, VECTOR_BYTES,
 };
 use crate::constants::registers::{FLAGS, VECTORS, XMM0};
 use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
@@ -31,6 +34,7 @@ use crate::input::values::{Address, Origin};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::latency_chain::overhead;
 use crate::patterns::memory_streams::bounded;
+use crate::patterns::memory_sums::{MemorySum, memory_sum};
 use crate::patterns::value_steps::{Step, address_step, value_step};
 use genba_loop_model::Change;
 
@@ -66,6 +70,8 @@ struct Work {
     bytes: u16,
     /// Loads whose address stays: what the compiler reads again because a store may change it.
     reloads: Vec<usize>,
+    /// Sums that the loop keeps in memory, for the same reason.
+    kept: Vec<MemorySum>,
 }
 
 /// Whether all branches go one way.
@@ -94,6 +100,7 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
         site: Vec::new(),
         bytes: 0,
         reloads: Vec::new(),
+        kept: Vec::new(),
     };
     let (mut computes, mut loads) = (false, false);
     let (mut read, mut written) = (Vec::new(), Vec::new());
@@ -113,9 +120,10 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
             };
             if step == 0 {
                 if access.writes {
-                    return None;
+                    work.kept.push(memory_sum(one, uses, at)?);
+                } else {
+                    work.reloads.push(at);
                 }
-                work.reloads.push(at);
                 continue;
             }
             let near = step.unsigned_abs() <= MAX_NEAR_ELEMENTS * u64::from(access.bytes);
@@ -140,6 +148,11 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
     }
     let sums = sums(one, uses)?;
     work.site.extend(sums);
+    work.site.extend(work.kept.iter().map(|sum| sum.addition));
+    let beside = work.kept.iter().flat_map(|sum| &sum.beside);
+    work.reloads.extend(beside.copied());
+    work.reloads.sort_unstable();
+    work.reloads.dedup();
     let recurs = read
         .iter()
         .any(|load| written.iter().any(|store| feeds(store, load)));
@@ -313,13 +326,22 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
     let function = one.input;
     let now = function.loop_model(&input.program.costs, one.index, &Change::default())?;
     let iteration = now.cycles()?.value;
+    // What is stored in memory comes back from there, and is added to.
+    let round_trip = STORE_FORWARDING_CYCLES + ADDITION_CYCLES;
+    let waits = match work.kept.is_empty() {
+        true => iteration,
+        false => iteration.max(round_trip),
+    };
     // Held up by something else: vectors would not help.
-    if one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL * iteration {
+    if one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL * waits {
         return None;
     }
     let lanes = VECTOR_BYTES / f64::from(work.bytes.clamp(2, MAX_ELEMENT_BYTES));
+    // An addition in memory is one in a register: next to nothing.
+    let additions = work.kept.iter().map(|sum| sum.addition);
+    let in_memory = additions.filter(|&at| function.data[at].stores());
     let change = Change {
-        gone: work.reloads.clone(),
+        gone: work.reloads.iter().copied().chain(in_memory).collect(),
         lanes,
         ..Change::default()
     };
@@ -331,7 +353,7 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
             .map(|at| (at, UNROLL_FACTOR))
             .collect(),
         lanes: VECTOR_BYTES / f64::from(work.bytes),
-        ..change
+        ..change.clone()
     };
     let best = function.loop_after(&input.program.costs, one.index, &most)?;
     let gcc = function
@@ -345,7 +367,7 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         .is_some_and(|level| matches!(level, "-O1" | "-O2" | "-Os" | "-O"));
     let fix = Fix::Vectorise {
         raise_level: gcc && o2,
-        hoist_loads: !work.reloads.is_empty(),
+        hoist_loads: !(work.reloads.is_empty() && work.kept.is_empty()),
     };
     let mut found = Candidate::new(
         Cause::MissedVectorisation,
@@ -360,6 +382,16 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         low: best.residual_fraction.low.min(value),
         high: (VECTOR_RESIDUAL.1 * value).min(1.0),
     };
+    if !work.kept.is_empty() {
+        // In a register, but without vectors.
+        let scalar = Change {
+            gone: change.gone,
+            ..Change::default()
+        };
+        let scalar = function.loop_after(&input.program.costs, one.index, &scalar)?;
+        let high = scalar.residual_fraction.value.min(MAX_LOOP_RESIDUAL);
+        found.residual_fraction.high = found.residual_fraction.high.max(high);
+    }
     found.residual_fraction = bounded(input, one, found.residual_fraction);
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
@@ -375,6 +407,12 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
     if !work.reloads.is_empty() {
         found = found.fact(LoopFact::RepeatedLoads {
             loads: work.reloads.len(),
+        });
+    }
+    if !work.kept.is_empty() {
+        found = found.fact(LoopFact::SumsInMemory {
+            sums: work.kept.len(),
+            cycles: round_trip,
         });
     }
     Some(found.fact(LoopFact::Model {

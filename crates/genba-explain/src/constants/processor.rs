@@ -53,6 +53,9 @@ pub(crate) const INDIRECT_TEST_CYCLES: f64 = 2.0;
 /// without memory renaming.
 pub(crate) const STORE_FORWARDING_CYCLES: f64 = 5.0;
 
+/// Latency of an addition of integers, of all current processors.
+pub(crate) const ADDITION_CYCLES: f64 = 1.0;
+
 /// Cycles beyond an L1d load from which a load waits for a failed store forwarding, which takes a dozen or more
 /// (A. Fog, as above: no exact figure for all processors). Chosen.
 pub(crate) const FAILED_FORWARDING_CYCLES: f64 = 6.0;

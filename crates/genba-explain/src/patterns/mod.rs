@@ -17,6 +17,7 @@ pub(crate) mod lock_acquisitions;
 pub(crate) mod loop_inputs;
 pub(crate) mod memory_scans;
 pub(crate) mod memory_streams;
+pub(crate) mod memory_sums;
 pub(crate) mod needed_divisions;
 pub(crate) mod observed_sites;
 pub(crate) mod positions;

@@ -17,6 +17,7 @@ mod long_divisions;
 mod long_products;
 mod loops;
 mod memory_scans;
+mod memory_sums;
 mod needed_divisions;
 mod nested_repetition;
 mod observed_data;

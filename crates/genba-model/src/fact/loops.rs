@@ -54,6 +54,13 @@ pub enum LoopFact {
         /// Such loads in one iteration.
         loads: usize,
     },
+    /// Sums that are loaded, added to and stored in each iteration.
+    SumsInMemory {
+        /// Such sums.
+        sums: usize,
+        /// Cycles from one addition to the next: store forwarding and the addition.
+        cycles: f64,
+    },
     /// Bytes handled one at a time.
     ByteRuns {
         /// What is done with them.
@@ -192,6 +199,7 @@ impl LoopFact {
             | Self::Verdict(_)
             | Self::Chain { .. }
             | Self::TripInstructions { .. }
+            | Self::SumsInMemory { .. }
             | Self::WideByteCost { .. } => EvidenceSource::Model,
             Self::Mispredictions { source, .. } => *source,
         }

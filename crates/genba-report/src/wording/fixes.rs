@@ -395,9 +395,9 @@ fn vectorise(raise_level: bool, hoist_loads: bool) -> String {
     };
     let rest = match hoist_loads {
         true => {
-            "Copy pointers, bounds and factors to local variables before the loop, and declare that \
-             the arrays do not overlap (restrict): a store might change what is reloaded in each \
-             iteration."
+            "Copy pointers, bounds, factors and sums to local variables before the loop (sums are \
+             stored behind it), and declare that the arrays do not overlap (restrict): a store might \
+             change what is reloaded in each iteration."
         }
         false => {
             "If the compiler still does not vectorise it, declare that the arrays do not overlap \

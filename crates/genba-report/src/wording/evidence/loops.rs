@@ -71,6 +71,16 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             };
             format!("{number} per iteration {read} an address that does not change")
         }
+        LoopFact::SumsInMemory { sums, cycles: each } => {
+            let kept = match sums {
+                1 => "1 sum is".to_owned(),
+                more => format!("{more} sums are"),
+            };
+            format!(
+                "{kept} kept in memory: what an iteration stores the next one loads, which takes about {} cycles",
+                cycles(*each)
+            )
+        }
         LoopFact::ByteRuns {
             operation,
             bytes,

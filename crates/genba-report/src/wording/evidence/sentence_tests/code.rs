@@ -48,6 +48,10 @@ fn facts_about_loops() {
         LoopFact::TimeAfterBranches { share: 0.85 },
         LoopFact::ScalarElements { bytes: 8 },
         LoopFact::RepeatedLoads { loads: 2 },
+        LoopFact::SumsInMemory {
+            sums: 1,
+            cycles: 6.0,
+        },
         LoopFact::ByteRuns {
             operation: ByteOperation::Copy,
             bytes: 12_000_000,
