@@ -383,14 +383,18 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         high: (VECTOR_RESIDUAL.1 * value).min(1.0),
     };
     if !work.kept.is_empty() {
-        // In a register, but without vectors.
+        // The excess is the round trip, which goes: in a register at least, with vectors at best.
         let scalar = Change {
             gone: change.gone,
             ..Change::default()
         };
-        let scalar = function.loop_after(&input.program.costs, one.index, &scalar)?;
-        let high = scalar.residual_fraction.value.min(MAX_LOOP_RESIDUAL);
-        found.residual_fraction.high = found.residual_fraction.high.max(high);
+        let scalar = function.loop_model(&input.program.costs, one.index, &scalar)?;
+        let value = (scalar.cycles()?.value / one.cycles.value).min(MAX_LOOP_RESIDUAL);
+        found.residual_fraction = Estimate {
+            value,
+            low: best.residual_fraction.low.min(value),
+            high: (VECTOR_RESIDUAL.1 * value).min(1.0),
+        };
     }
     found.residual_fraction = bounded(input, one, found.residual_fraction);
     found.executions = Some(one.cost.iterations);
