@@ -19,6 +19,8 @@ enum Beside {
     Nothing,
     Counts,
     Stores,
+    /// Hands the answer to the next call, which looks at the next piece in any case.
+    Sums,
 }
 
 /// `while ((p = search(p, end))) { if (*++p == '>') break; }`
@@ -33,13 +35,17 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
             a.mov(rdi, rbx)?;
             a.mov(rsi, r12)?;
             a.call(callee)?;
-            a.lea(rbx, qword_ptr(rax + 1))?;
+            match beside {
+                Beside::Sums => a.add(rbx, 4)?,
+                _ => a.lea(rbx, qword_ptr(rax + 1))?,
+            }
             match beside {
                 Beside::Nothing => a.nop()?,
                 Beside::Counts => a.inc(r13)?,
                 Beside::Stores => a.mov(qword_ptr(r14), rbx)?,
+                Beside::Sums => a.mov(r12, rax)?,
             }
-            a.cmp(byte_ptr(rax + 1), 62)?;
+            a.cmp(byte_ptr(rbx), 62)?;
             a.jne(head)?;
             a.set_label(&mut callee)?;
             a.ret()
@@ -113,6 +119,7 @@ fn lines_counts_and_parsers_are_not_scanned_again() {
     assert!(one(10, Beside::Nothing).is_empty(), "a line");
     assert!(one(FINDS, Beside::Counts).is_empty(), "finds are counted");
     assert!(one(FINDS, Beside::Stores).is_empty(), "finds are kept");
+    assert!(one(FINDS, Beside::Sums).is_empty(), "answers are summed up");
     let parser = found(scanner(FINDS, Beside::Nothing), true, 4.0, 0.99);
     assert!(parser.is_empty(), "the callee stores");
 }

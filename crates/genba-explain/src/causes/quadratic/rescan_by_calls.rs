@@ -7,7 +7,8 @@
 //! all many times what the command's input and the program's memory have together.
 //!
 //! **Near misses.** As of the loops that load themselves ([`super::rescan`]): lines and tokens (short),
-//! sums and counts over what is found, input through a small buffer. A callee that stores is a parser.
+//! sums and counts over what is found, input through a small buffer. A callee that stores is a parser. Where the
+//! place goes on by itself and what a call answers is handed to the next one, the calls make a sum.
 
 use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 use genba_model::ObservedFact;
@@ -17,7 +18,7 @@ use super::rescan::Scan;
 use crate::candidate::Candidate;
 use crate::constants::counts::MIN_SEARCHES;
 use crate::constants::observations::{MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MIN_ADVANCING};
-use crate::constants::registers::{RDI, RDX, RSI};
+use crate::constants::registers::{RDI, RDX, RESULTS, RSI};
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
@@ -164,7 +165,7 @@ fn only_looks(function: &FunctionInput, index: u32, call: usize, place: Value) -
         let stores = data.memory.iter().any(is_store_outside);
         at != call && (stores || data.opaque.is_some())
     };
-    if executed().any(works) || !executed().any(stops) {
+    if executed().any(works) || !executed().any(stops) || sums(function, index, call, place) {
         return false;
     }
     // What the call takes is followed from its arguments, not through it: it may change registers.
@@ -197,4 +198,20 @@ fn only_looks(function: &FunctionInput, index: u32, call: usize, place: Value) -
             Course::Other => false,
         }
     })
+}
+
+/// Whether a call's result goes into another argument of the next call, but not into the place where that looks.
+fn sums(function: &FunctionInput, index: u32, call: usize, place: Value) -> bool {
+    let Some(result) = function.values.written(call, RESULTS[0]) else {
+        return false;
+    };
+    let is_made_of_result = |value: Value| {
+        let sources = sources_where(function, index, &[value], &|at| at != call);
+        sources.iter().any(|one| one.number == result.number)
+    };
+    let arguments = [RDI, RSI, RDX];
+    let mut arguments = arguments
+        .iter()
+        .filter_map(|&one| value_at(function, call, one));
+    !is_made_of_result(place) && arguments.any(is_made_of_result)
 }
