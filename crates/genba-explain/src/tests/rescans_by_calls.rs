@@ -21,6 +21,8 @@ enum Beside {
     Stores,
     /// Hands the answer to the next call, which looks at the next piece in any case.
     Sums,
+    /// The same, where the register of the argument has it already.
+    SumsInPlace,
 }
 
 /// `while ((p = search(p, end))) { if (*++p == '>') break; }`
@@ -33,10 +35,13 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
             a.xor(r13d, r13d)?;
             a.set_label(&mut head)?;
             a.mov(rdi, rbx)?;
-            a.mov(rsi, r12)?;
+            match beside {
+                Beside::SumsInPlace => a.nop()?,
+                _ => a.mov(rsi, r12)?,
+            }
             a.call(callee)?;
             match beside {
-                Beside::Sums => a.add(rbx, 4)?,
+                Beside::Sums | Beside::SumsInPlace => a.add(rbx, 4)?,
                 _ => a.lea(rbx, qword_ptr(rax + 1))?,
             }
             match beside {
@@ -44,6 +49,7 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
                 Beside::Counts => a.inc(r13)?,
                 Beside::Stores => a.mov(qword_ptr(r14), rbx)?,
                 Beside::Sums => a.mov(r12, rax)?,
+                Beside::SumsInPlace => a.mov(esi, eax)?,
             }
             a.cmp(byte_ptr(rbx), 62)?;
             a.jne(head)?;
@@ -119,7 +125,9 @@ fn lines_counts_and_parsers_are_not_scanned_again() {
     assert!(one(10, Beside::Nothing).is_empty(), "a line");
     assert!(one(FINDS, Beside::Counts).is_empty(), "finds are counted");
     assert!(one(FINDS, Beside::Stores).is_empty(), "finds are kept");
-    assert!(one(FINDS, Beside::Sums).is_empty(), "answers are summed up");
+    for sums in [Beside::Sums, Beside::SumsInPlace] {
+        assert!(one(FINDS, sums).is_empty(), "answers are summed up");
+    }
     let parser = found(scanner(FINDS, Beside::Nothing), true, 4.0, 0.99);
     assert!(parser.is_empty(), "the callee stores");
 }

@@ -10,7 +10,7 @@
 //! sums and counts over what is found, input through a small buffer. A callee that stores is a parser. Where the
 //! place goes on by itself and what a call answers is handed to the next one, the calls make a sum.
 
-use genba_code::{Flow, MemoryAccess, STACK_POINTER};
+use genba_code::{BlockId, Flow, MemoryAccess, STACK_POINTER};
 use genba_model::ObservedFact;
 use genba_observe::AdvancingCall;
 
@@ -24,7 +24,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::values::Value;
 use crate::patterns::calls::index_of;
-use crate::patterns::invariance::value_at;
+use crate::patterns::invariance::{value_at, value_behind};
 use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::positions::{Course, Handed, carried};
@@ -209,9 +209,18 @@ fn sums(function: &FunctionInput, index: u32, call: usize, place: Value) -> bool
         let sources = sources_where(function, index, &[value], &|at| at != call);
         sources.iter().any(|one| one.number == result.number)
     };
-    let arguments = [RDI, RSI, RDX];
-    let mut arguments = arguments
-        .iter()
-        .filter_map(|&one| value_at(function, call, one));
+    let flow = &function.flow;
+    let head = flow.loops()[index as usize].head;
+    let body = flow.loop_blocks(index);
+    let before = flow.blocks()[head as usize].predecessors.iter();
+    let ends: Vec<BlockId> = before.copied().filter(|one| body.contains(one)).collect();
+    // Or it is left where the next call takes it.
+    let handed = |location| match value_at(function, call, location) {
+        Some(value) => vec![value],
+        None => (ends.iter())
+            .filter_map(|&end| value_behind(function, end, location))
+            .collect(),
+    };
+    let mut arguments = [RDI, RSI, RDX].into_iter().flat_map(handed);
     !is_made_of_result(place) && arguments.any(is_made_of_result)
 }
