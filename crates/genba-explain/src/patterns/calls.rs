@@ -337,7 +337,7 @@ fn accesses_from(
         .zip(function.values.addresses(at))
         .filter_map(move |(access, address)| {
             let address = address.filter(|one| one.base.number == base && one.index.is_none())?;
-            executed.then(|| (address.base.offset, access.clone()))
+            executed.then_some((address.base.offset, *access))
         })
 }
 
