@@ -77,6 +77,11 @@ pub enum Fix {
         /// The function.
         function: String,
     },
+    /// Take characters from a stream that is locked once, or from a buffer.
+    UnlockStream {
+        /// The function of the C library that handles one character.
+        function: String,
+    },
     /// Test for the dominant target of an indirect call.
     TestTarget {
         /// The target.
@@ -132,6 +137,8 @@ pub enum Fix {
         /// Whether elements are compared by a call.
         strings: bool,
     },
+    /// Spread the keys of a hash table over its slots.
+    SpreadKeys,
     /// Remember what a scan found, so that the next one does not begin anew.
     ScanOnce,
     /// Test many bytes at a time for the class that a table names.

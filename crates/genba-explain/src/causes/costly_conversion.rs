@@ -34,6 +34,7 @@ use crate::input::conversion_routines::FormatDirectives;
 use crate::input::conversions::{Conversion, ConversionUser};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{cycles_of_all, index_of};
+use crate::patterns::system_calls::share_of_system_calls;
 
 /// Finds lines whose calls of converting library routines take a good part of the time.
 #[must_use]
@@ -84,7 +85,12 @@ fn candidate(
     all: f64,
 ) -> Option<Candidate> {
     let call = &user.call;
-    let share = conversion.share * (call.calls / conversion.calls.max(1) as f64).min(1.0);
+    let own = conversion.share * (call.calls / conversion.calls.max(1) as f64).min(1.0);
+    // A look-up that opens files each time costs what the kernel does for it, too.
+    let share = match conversion.kind {
+        ConversionKind::Account => (own + share_of_system_calls(input, call)).min(1.0),
+        _ => own,
+    };
     if call.calls < MIN_CALLS_HABITUAL as f64 || share < MIN_SHARE_OF_CONVERSION {
         return None;
     }

@@ -33,8 +33,8 @@ use crate::constants::processor::{
 use crate::constants::time_shares::{MIN_SHARE_OF_SYSTEM_CALL_COPYING, MIN_SHARE_OF_SYSTEM_CALLS};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
-use crate::input::runtime_services::plain;
 use crate::input::user_lines::{UserLine, lines};
+use crate::patterns::system_calls::{looks_up_account, system_call_time};
 
 const YIELD: &str = "sched_yield";
 
@@ -52,18 +52,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     if all < MIN_CALLS_HABITUAL || program.cpu_seconds <= 0.0 {
         return None;
     }
-    // The wrappers' own time is that of the instruction that enters the kernel.
-    let wrappers = input.share_where(|f| {
-        !f.own && calls().any(|one| one.service == plain(&f.function).trim_end_matches("64"))
-    });
-    // What the scheduler does is the price of yields, as far as the calls are yields.
-    let yields: u64 = calls()
-        .filter(|one| one.service == YIELD)
-        .map(|one| one.calls)
-        .sum();
-    let scheduler = input.kernel_share_for(&["scheduler"]) * (1.0 - yields as f64 / all as f64);
-    let others = input.fault_share() + input.kernel_share_for(&["futex"]) + scheduler;
-    let share = (program.kernel_share - others).max(0.0) + wrappers;
+    let share = system_call_time(input)?.share;
     let each = share * program.cpu_seconds / all as f64;
     let copying = input.kernel_share_for(&["copy"]);
     let empty = input.host_seconds("system call");
@@ -77,7 +66,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let found = lines(
         calls()
             .flat_map(|one| one.users.iter())
-            .filter(|user| each_time(user)),
+            .filter(|user| each_time(user) && !looks_up_account(user)),
     );
     let top = found.first()?;
     let service = service_of(input, top)?;

@@ -126,3 +126,6 @@ pub(crate) const MAX_CALLEES: usize = 8;
 
 /// Such functions that are shown as places.
 pub(crate) const MAX_PLACES_WITH_CALLEES: usize = 3;
+
+/// Links of a list that one iteration of an unrolled loop follows. GCC and LLVM unroll by up to eight.
+pub(crate) const MAX_LINKS_PER_ITERATION: usize = 8;

@@ -24,6 +24,7 @@ pub(crate) mod positions;
 pub(crate) mod reductions;
 pub(crate) mod search_loops;
 pub(crate) mod slow_loads;
+pub(crate) mod system_calls;
 pub(crate) mod trailing_zeros;
 pub(crate) mod unoptimised_code;
 pub(crate) mod usual_path;

@@ -3,7 +3,7 @@
 
 use iced_x86::code_asm::*;
 
-use genba_model::{CallFact, Fact};
+use genba_model::{CallFact, Fact, Fix};
 
 use crate::causes::indirect_call_one_target;
 use crate::causes::loop_invariant_call;
@@ -133,6 +133,40 @@ fn tiny_callee_called_through_the_plt_is_reported_at_the_call() {
     // The C library is not the user's to inline.
     input.functions[0].own = false;
     assert!(tiny_callee_not_inlined::detect(&input).is_empty());
+}
+
+/// The C library's function of this name, called through the PLT with so many instructions each.
+fn stream(name: &str, instructions: f64) -> AnalysisInput {
+    let mut site = call(3, name, ITERATIONS, instructions);
+    site.plt = true;
+    let mut input = program(vec![callee(name, "/glibc/getc.c"), caller(site)]);
+    input.functions[0].own = false;
+    input
+}
+
+#[test]
+fn characters_of_a_stream_are_reported_where_each_is_a_call() {
+    let input = stream("_IO_getc", 12.0);
+    let found = tiny_callee_not_inlined::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.clone()),
+        (Some(1), vec![3])
+    );
+    let function = "getc".to_owned();
+    assert_eq!(found[0].fix, Fix::UnlockStream { function });
+    let near = |input| tiny_callee_not_inlined::detect(&input).is_empty();
+    // Blocks, and streams whose every character asks the kernel.
+    assert!(near(stream("_IO_fgets", 12.0)));
+    assert!(near(stream("_IO_getc", 200.0)));
+    // The libraries' own use of streams.
+    let mut inside = stream("_IO_getc", 12.0);
+    inside.functions[1].own = false;
+    assert!(near(inside));
+    // Linked into the program: nothing lies between but the call.
+    let mut linked = stream("_IO_getc", 12.0);
+    linked.functions[1].call_sites[0].plt = false;
+    assert!(near(linked));
 }
 
 #[test]

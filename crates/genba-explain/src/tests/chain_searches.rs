@@ -153,6 +153,77 @@ fn list_followed_to_its_end_for_each_item_is_quadratic() {
     }
 }
 
+/// `while (number-- > 0) p = p->next`, two links an iteration; the second may be loaded from elsewhere.
+fn unrolled(second_is_link: bool) -> FunctionInput {
+    let all = SEARCHES * 1000;
+    let each = 0.9 / 6.0;
+    function(
+        "place",
+        |a| {
+            let (mut again, mut head, mut out) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut again)?;
+            a.mov(rax, rdi)?;
+            a.set_label(&mut head)?;
+            a.mov(rax, qword_ptr(rax + 8))?;
+            a.sub(rsi, 1)?;
+            a.je(out)?;
+            match second_is_link {
+                true => a.mov(rax, qword_ptr(rax + 8))?,
+                false => a.mov(rdx, qword_ptr(rax + 16))?,
+            }
+            a.sub(rsi, 1)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.dec(r9)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &[
+            1, SEARCHES, all, all, all, all, all, all, SEARCHES, SEARCHES, 1,
+        ],
+        &[0.0, 0.0, each, each, each, each, each, each, 0.0, 0.0, 0.0],
+        &[(4, 0), (7, all - SEARCHES), (9, SEARCHES - 1)],
+    )
+}
+
+#[test]
+fn walk_that_the_compiler_unrolled_follows_a_list() {
+    let found = quadratic::detect(&program(vec![unrolled(true)]));
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Quadratic(QuadraticFact::ListWalks { elements, .. }) if (elements - 2000.0).abs() < 1.0
+    )));
+    // What the elements hold is read as well.
+    assert!(quadratic::detect(&program(vec![unrolled(false)])).is_empty());
+}
+
+#[test]
+fn walks_of_one_function_are_one_finding_wherever_it_was_inlined() {
+    let copy = |name: &str, of: &str, share: f64| {
+        let mut one = walk(2000, Walk::Follows);
+        one.function = name.to_owned();
+        one.heat.iter_mut().for_each(|heat| *heat *= share);
+        for place in &mut one.places {
+            place.function = Some(of.to_owned());
+            place.file = Some("list.c".to_owned());
+        }
+        one
+    };
+    let all = |of: &[&str]| {
+        let copies = of.iter().enumerate();
+        let copies = copies.map(|(at, of)| copy(&format!("caller{at}"), of, 0.07));
+        quadratic::detect(&program(copies.collect()))
+    };
+    let found = all(&["node", "node", "node"]);
+    assert_eq!((found.len(), found[0].copies.len()), (1, 2));
+    assert!((found[0].share.unwrap_or(0.0) - 3.0 * 0.07 * 0.9 * 4.0 / 5.0).abs() < 0.1);
+    // Each is too little by itself; walks of other functions are other defects.
+    assert!(all(&["node"]).is_empty());
+    assert!(all(&["node", "last", "count"]).is_empty());
+}
+
 #[test]
 fn walks_that_read_mark_or_go_on_and_short_ones_are_not_quadratic() {
     let is_found =

@@ -3,8 +3,8 @@
 use genba_model::{CodePoint, ConversionFact, ConversionKind, Fact, Fix};
 use genba_observe::{CallFormats, Observations};
 
-use crate::causes::costly_conversion;
-use crate::input::analysis_input::{AnalysisInput, Place, UserCall};
+use crate::causes::{costly_conversion, excess_syscalls};
+use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
 use crate::input::conversions::{Conversion, ConversionUser};
 use crate::tests::synthetic::{ALL, function, program};
 
@@ -132,6 +132,64 @@ fn rare_or_cheap_conversions_are_not_reported() {
     assert_eq!(looked_up(0.5, 10_000).len(), 1);
     assert!(looked_up(0.5, 100).is_empty());
     assert!(looked_up(0.02, 10_000).is_empty());
+}
+
+/// Look-ups that make three system calls each, beside as many others; half of the time is in the kernel.
+fn opening_files(kind: ConversionKind, routine: &str) -> AnalysisInput {
+    let mut input = input(kind, routine, None, 0.1, 10_000);
+    let call = &input.program.conversions[0].users[0].call;
+    let opens = UserCall {
+        through: vec!["openat".to_owned(), routine.to_owned()],
+        through_library: true,
+        calls: 30_000.0,
+        ..call.clone()
+    };
+    let other = UserCall {
+        address: 0x7000,
+        calls: 30_000.0,
+        executions: 30_000,
+        through: Vec::new(),
+        place: Place {
+            line: Some(7),
+            ..Place::default()
+        },
+        ..call.clone()
+    };
+    input.program.cpu_seconds = 1.0;
+    input.program.kernel_share = 0.5;
+    input.program.runtime = vec![RuntimeUse {
+        service: "openat".to_owned(),
+        system_call: true,
+        calls: 60_000,
+        users: vec![opens, other],
+        ..RuntimeUse::default()
+    }];
+    input
+}
+
+#[test]
+fn look_up_of_an_account_has_the_time_of_the_files_that_it_opens() {
+    let found = costly_conversion::detect(&opening_files(ConversionKind::Account, "getpwuid"));
+    assert!(
+        (found[0].share.unwrap_or(0.0) - 0.35).abs() < 0.01,
+        "{found:?}"
+    );
+    // Other conversions are no work of the kernel: a stream without a buffer is not the format's doing.
+    let text = costly_conversion::detect(&opening_files(ConversionKind::TimeText, "strftime"));
+    assert!((text[0].share.unwrap_or(0.0) - 0.1).abs() < 0.01);
+}
+
+#[test]
+fn system_calls_of_account_look_ups_are_not_to_be_buffered() {
+    let line = |routine| {
+        let found = excess_syscalls::detect(&opening_files(ConversionKind::Account, routine));
+        found.first()?.at.as_ref()?.line
+    };
+    assert_eq!(line("getpwuid"), Some(7));
+    let other = excess_syscalls::detect(&opening_files(ConversionKind::Format, "fprintf"));
+    let share = |found: &[crate::candidate::Candidate]| found[0].residual_fraction.value;
+    let account = excess_syscalls::detect(&opening_files(ConversionKind::Account, "getpwuid"));
+    assert!(share(&other) < share(&account) || other[0].share > account[0].share);
 }
 
 #[test]

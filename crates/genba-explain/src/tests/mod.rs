@@ -9,6 +9,7 @@ mod conversions;
 mod copied_bytes;
 mod discarded_results;
 mod inlined_calls;
+mod hash_probes;
 mod inlined_copies;
 mod latency;
 mod latency_chains;

@@ -23,6 +23,13 @@ pub enum QuadraticFact {
         /// Mean number of links that one follows.
         elements: f64,
     },
+    /// Look-ups in a hash table that go from slot to slot.
+    Probes {
+        /// Look-ups.
+        look_ups: u64,
+        /// Mean number of slots that one reads.
+        slots: f64,
+    },
     /// Time in these searches.
     SearchTime {
         /// Share of all time.

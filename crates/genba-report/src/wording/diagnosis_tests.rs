@@ -61,6 +61,8 @@ fn every_fix_has_a_sentence() {
         Fix::Inline { function: f() },
         Fix::HideSymbol { function: f() },
         Fix::DefineInHeader { function: f() },
+        Fix::UnlockStream { function: f() },
+        Fix::SpreadKeys,
         Fix::TestTarget { function: f() },
         Fix::SpecialisedSort,
         Fix::TestOrder,

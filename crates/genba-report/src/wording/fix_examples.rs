@@ -46,6 +46,14 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "/* header */ int at(const image *i, int x);\n/* image.c */ int at(const image *i, int x) { return i->data[x]; }",
             "/* header */ static inline int at(const image *i, int x) { return i->data[x]; }",
         ),
+        Fix::UnlockStream { .. } => (
+            "while ((c = getc(in)) != EOF)\n    count[c]++;",
+            "while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)\n    for (i = 0; i < n; i++)\n        count[buffer[i]]++;",
+        ),
+        Fix::SpreadKeys => (
+            "while (*key) hash += *key++;",
+            "while (*key) hash = (hash ^ *key++) * 0x100000001b3;\nhash ^= hash >> 32;",
+        ),
         Fix::HideSymbol { .. } => (
             "uint32_t step(uint32_t sum, uint8_t byte);",
             "__attribute__((visibility(\"hidden\")))\nuint32_t step(uint32_t sum, uint8_t byte);",

@@ -82,6 +82,12 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  with -flto, or process many items per call."
             );
         }
+        Fix::UnlockStream { function } => {
+            return format!(
+                "Use `{function}_unlocked`, which is inlined, where one thread has the stream (or \
+                 `flockfile` holds it), or handle a buffer that `fread` fills or `fwrite` takes."
+            );
+        }
         Fix::TestTarget { function } => {
             return format!(
                 "Test for `{function}` and inline its body there, with the indirect call for other \
@@ -170,6 +176,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
         Fix::HashLookup { strings: true } => {
             "Keep the names in a hash table (or sorted, with a binary search), so that one look-up \
              replaces each linear search."
+        }
+        Fix::SpreadKeys => {
+            "Let every byte of the key change the hash, its low bits above all (multiply and shift, \
+             FNV, CRC), and let the table grow before it is three quarters full: then a look-up \
+             reads one slot or two."
         }
         Fix::ScanOnce => {
             "Remember what a scan found out (where the next end is, or that there is none up to the \

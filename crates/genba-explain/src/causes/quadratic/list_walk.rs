@@ -15,8 +15,8 @@
 use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
 
+use super::list_links::{is_list_element, links_from};
 use super::residual_fraction;
-use super::search::is_list_element;
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, WALK_TO_NUMBER_RESIDUAL};
@@ -30,9 +30,9 @@ use crate::patterns::hot_loops::HotLoop;
 /// A walk along a list for each of many items.
 pub(super) fn list_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.input;
-    let (elements, walks) = (found.trips?, found.cost.entries?);
+    let (iterations, walks) = (found.trips?, found.cost.entries?);
     if !function.own
-        || elements < MIN_ELEMENTS_PER_SEARCH
+        || iterations < MIN_ELEMENTS_PER_SEARCH
         || walks < MIN_SEARCHES
         || found.has_opaque()
     {
@@ -51,6 +51,7 @@ pub(super) fn list_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
     if follows.is_empty() || adds.len() > 1 || !adds.iter().all(|&at| sums_up(found, &uses, at)) {
         return None;
     }
+    let elements = iterations * links_each(found, follows[0]);
     let each = found.share * cycles_of_all(input)? / walks as f64;
     let mut one = Candidate::new(
         Cause::Quadratic,
@@ -75,6 +76,15 @@ pub(super) fn list_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
     )
 }
 
+/// Links of the list that an iteration follows, beginning where an instruction loads one.
+fn links_each(found: &HotLoop<'_>, at: usize) -> f64 {
+    let from = found.input.values.addresses(at).iter().flatten();
+    let links = from
+        .into_iter()
+        .map(|one| links_from(found, one.base).len());
+    links.max().unwrap_or(0).saturating_sub(1).max(1) as f64
+}
+
 /// Whether all that an instruction does with memory is to load a link of the list, or to test whether there is one.
 fn only_follows(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
     let function = found.input;
@@ -92,7 +102,10 @@ fn is_link(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
     let function = found.input;
     let values = &function.values;
     let loaded = || values.writes(at).iter().map(|one| one.1);
-    let goes_round = |element: Value| loaded().any(|value| values.met(element).contains(&value));
+    let goes_round = |element: Value| {
+        let links = links_from(found, element);
+        loaded().any(|one| links.contains(&one.number) || values.met(element).contains(&one))
+    };
     let chosen = || {
         let readers = loaded().flat_map(|value| uses.readers(value));
         let mut others = readers.filter(|&reader| reader != at).peekable();

@@ -8,6 +8,7 @@
 //!   C library (`library_scan`); those of one function are one finding;
 //! - a loop that follows a list from its beginning to its end, or to the element of a number, hundreds of links
 //!   for each item;
+//! - look-ups in a hash table that go through hundreds of slots each;
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
 //! - `strcat` to a string that has grown long, for each piece.
@@ -20,8 +21,10 @@
 //! Complexity", FSE 2007.
 
 mod library_scan;
+mod list_links;
 mod list_walk;
 mod passed_bytes;
+mod probes;
 mod rescan;
 mod rescan_by_calls;
 mod scans_of_function;
@@ -39,9 +42,10 @@ use crate::constants::time_shares::{MIN_SHARE_OF_LOOP_BESIDE_CALLS, MIN_SHARE_OF
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
-use crate::patterns::hot_loops::hot_loops;
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use library_scan::library_scan;
 use list_walk::list_walk;
+use probes::probes;
 use rescan::{rescan, rescan_through_memory};
 use rescan_by_calls::rescans_by_calls;
 use scans_of_function::together;
@@ -59,7 +63,6 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         search(input, one)
             .or_else(|| rescan(input, one))
             .or_else(|| rescan_through_memory(input, one))
-            .or_else(|| list_walk(input, one))
     };
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
     // Most of the time may be in what the loop calls.
@@ -70,7 +73,21 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             .filter_map(|one| search_with_loop(input, one)),
     );
     found.extend(rescans_by_calls(input));
+    let known = |one: &&HotLoop<'_>| {
+        let is_known = |of: &Candidate| {
+            of.function == Some(one.function) && of.affected().contains(&one.members[0])
+        };
+        !found.iter().any(is_known)
+    };
+    // A walk that was inlined at several places has a part of its time at each.
+    let walks: Vec<Candidate> = (with_calls.iter().filter(known))
+        .filter_map(|one| list_walk(input, one).or_else(|| probes(input, one)))
+        .collect();
+    found.extend(walks);
     found = together(input, found);
+    found.retain(|one| {
+        one.fix != Fix::RememberPlace || one.share_of_time(input) >= MIN_SHARE_OF_QUADRATIC_LOOP
+    });
     found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));
     if found.is_empty() {
         found.extend(shifts(input));

@@ -1,54 +1,77 @@
-//! Scans of one function that one kept place mends: a walk forwards and a walk backwards to the same place are
-//! two loops and one defect.
+//! Scans and walks of one function that one kept place mends: a walk forwards and a walk backwards to the same place
+//! are two loops and one defect, wherever the compiler inlined them.
 
 use genba_model::{Fact, Fix, QuadraticFact};
 
 use crate::candidate::Candidate;
 use crate::gain::same_line::mean;
 use crate::gain::saved_time::combined;
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, Place};
 
 /// Makes one candidate of the scans of each function that have no instruction in common; others stay.
 pub(super) fn together(input: &AnalysisInput, candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for one in candidates {
-        match found.iter_mut().find(|other| is_one_defect(other, &one)) {
-            Some(other) => add(input, other, &one),
+        match found
+            .iter_mut()
+            .find(|other| is_one_defect(input, other, &one))
+        {
+            Some(other) => add(input, other, one),
             None => found.push(one),
         }
     }
     found
 }
 
-fn is_one_defect(one: &Candidate, other: &Candidate) -> bool {
-    let scans = |one: &Candidate| one.fix == Fix::ScanOnce && one.at.is_none();
-    let shared = || (one.affected().iter()).any(|at| other.affected().contains(at));
-    scans(one) && scans(other) && one.function == other.function && !shared()
+fn is_one_defect(input: &AnalysisInput, one: &Candidate, other: &Candidate) -> bool {
+    let shared = || {
+        one.function == other.function
+            && (one.affected().iter()).any(|at| other.affected().contains(at))
+    };
+    let same = match one.fix {
+        Fix::ScanOnce => one.function == other.function,
+        Fix::RememberPlace => {
+            one.function == other.function
+                || source_function(input, one)
+                    .is_some_and(|place| source_function(input, other) == Some(place))
+        }
+        _ => false,
+    };
+    same && one.fix == other.fix && one.at.is_none() && other.at.is_none() && !shared()
+}
+
+/// Module, file and function of the source in which a candidate's site is, wherever it was inlined.
+fn source_function<'a>(
+    input: &'a AnalysisInput,
+    one: &Candidate,
+) -> Option<(&'a str, &'a str, &'a str)> {
+    let function = input.functions.get(one.function?)?;
+    let place: &Place = function.places.get(*one.site.first()?)?;
+    Some((
+        function.module.as_str(),
+        place.file.as_deref()?,
+        place.function.as_deref()?,
+    ))
 }
 
 /// Adds a scan to another: times and work add up; the line is that of the one with more time.
-fn add(input: &AnalysisInput, sum: &mut Candidate, one: &Candidate) {
-    let of = |one: &Candidate| one.share_of_time(input);
-    let parts = [
-        (of(sum), sum.residual_fraction),
-        (of(one), one.residual_fraction),
-    ];
-    let second = parts[1].0 > parts[0].0;
-    let (share, residual) = combined(&parts);
+fn add(input: &AnalysisInput, sum: &mut Candidate, mut one: Candidate) {
+    let of = |one: &Candidate| (one.share_of_time(input), one.residual_fraction);
+    if of(&one).0 > of(sum).0 {
+        std::mem::swap(sum, &mut one);
+    }
+    let (share, residual) = combined(&[of(sum), of(&one)]);
     let cost = |one: &Candidate| Some((one.executions? as f64, one.cycles?));
-    sum.cycles = (cost(sum).zip(cost(one))).and_then(|(a, b)| mean(&[a, b]));
+    sum.cycles = (cost(sum).zip(cost(&one))).and_then(|(a, b)| mean(&[a, b]));
     sum.executions = (sum.executions.zip(one.executions)).map(|(a, b)| a.saturating_add(b));
-    let affected: Vec<usize> = (sum.affected().iter().chain(one.affected()))
-        .copied()
-        .collect();
-    sum.affected = affected;
-    match second {
-        true => sum.site.splice(0..0, one.site.iter().copied()),
-        false => {
-            let end = sum.site.len();
-            sum.site.splice(end..end, one.site.iter().copied())
-        }
-    };
+    let affected = one.affected().to_vec();
+    if sum.function == one.function {
+        sum.affected = [sum.affected(), &affected].concat();
+        sum.site.extend(one.site);
+    } else if let Some(other) = one.function {
+        sum.copies.push((other, affected));
+    }
+    sum.copies.extend(one.copies);
     sum.share = Some(share.min(1.0));
     sum.residual_fraction = residual;
     for fact in &one.facts {
@@ -78,6 +101,30 @@ fn add_fact(sum: &mut Fact, one: &Fact) -> bool {
             Fact::Quadratic(QuadraticFact::ScannedAgain { bytes: more, .. }),
         ) => {
             *bytes += more;
+            true
+        }
+        (
+            Fact::Quadratic(QuadraticFact::ListWalks { walks, elements }),
+            Fact::Quadratic(QuadraticFact::ListWalks {
+                walks: more,
+                elements: each,
+            }),
+        ) => {
+            let all = *walks as f64 * *elements + *more as f64 * each;
+            *walks = walks.saturating_add(*more);
+            *elements = all / (*walks).max(1) as f64;
+            true
+        }
+        (
+            Fact::Quadratic(QuadraticFact::SearchTime { share, cycles }),
+            Fact::Quadratic(QuadraticFact::SearchTime {
+                share: more,
+                cycles: each,
+            }),
+        ) => {
+            let all = *share + more;
+            *cycles = all / (*share / *cycles + more / each);
+            *share = all;
             true
         }
         _ => false,

@@ -2,6 +2,7 @@
 
 use genba_code::{BlockId, Flow};
 
+use super::list_links::is_list_element;
 use super::residual_fraction;
 use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
 
@@ -155,36 +156,6 @@ pub(super) fn is_element(found: &HotLoop<'_>, address: &crate::input::values::Ad
             && address.index.is_none_or(|(i, _)| begins_anew(found, i))
 }
 
-/// Whether an address is in a list's element: its base was loaded from the element before.
-pub(super) fn is_list_element(
-    found: &HotLoop<'_>,
-    address: &crate::input::values::Address,
-) -> bool {
-    let function = found.input;
-    let values = &function.values;
-    let head = function.flow.loops()[found.index as usize].head;
-    if values.origin(address.base) != Origin::Join(head) || address.index.is_some() {
-        return false;
-    }
-    let body = function.flow.loop_blocks(found.index);
-    let before = &function.flow.blocks()[head as usize].predecessors;
-    let follows = |value: Value| {
-        let Origin::Instruction(at) = values.origin(value) else {
-            return false;
-        };
-        let loaded = values.addresses(at as usize).iter().flatten();
-        function.data[at as usize].loads()
-            && loaded
-                .into_iter()
-                .any(|from| from.base.number == address.base.number)
-    };
-    let mut around = before
-        .iter()
-        .zip(values.met(address.base))
-        .filter(|one| body.contains(one.0));
-    begins_anew(found, address.base) && around.next().is_some_and(|one| follows(*one.1))
-}
-
 fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
     let function = found.input;
     let Origin::Instruction(at) = function.values.origin(value) else {
@@ -209,7 +180,7 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
 
 /// Whether a value that moves through the loop begins anew each time: with nothing that an earlier
 /// pass of the loop made.
-fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
+pub(super) fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
     let function = found.input;
     let head = function.flow.loops()[found.index as usize].head;
     if function.values.origin(value) != Origin::Join(head) {

@@ -2,7 +2,8 @@
 //!
 //! **Signature.** A function of few instructions that calls nothing and has no loop, called
 //! directly and often where the compiler could not inline it: from another translation unit
-//! ([`across_units`]), or through the procedure linkage table ([`through_plt`]).
+//! ([`across_units`]), or through the procedure linkage table ([`through_plt`]); or one of the C library for a character
+//! of a stream ([`character_streams`]).
 //!
 //! **Confirmation.** A build with link-time optimisation; for calls through the PLT one without
 //! interposition of symbols.
@@ -14,6 +15,7 @@
 //! Programs", PLDI 1989.
 
 mod across_units;
+mod character_streams;
 mod through_plt;
 
 use crate::candidate::Candidate;
@@ -25,6 +27,7 @@ use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = across_units::detect(input);
     found.extend(through_plt::detect(input));
+    found.extend(character_streams::detect(input));
     found
 }
 

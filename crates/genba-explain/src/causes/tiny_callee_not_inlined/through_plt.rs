@@ -48,6 +48,21 @@ pub(super) fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 }
 
 fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Option<Candidate> {
+    let hottest = calls.iter().max_by_key(|call| call.target.count)?;
+    let function = hottest.target.function.clone();
+    let fix = match same_module {
+        true => Fix::HideSymbol { function },
+        false => Fix::DefineInHeader { function },
+    };
+    inlined_calls(input, calls, fix)
+}
+
+/// Calls of functions through the PLT as one candidate, whose fix makes them inline.
+pub(super) fn inlined_calls(
+    input: &AnalysisInput,
+    calls: &[Call<'_>],
+    fix: Fix,
+) -> Option<Candidate> {
     let costs = &input.program.costs;
     let overhead = costs
         .throughput("call [PLT] + ret")
@@ -59,14 +74,7 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;
     let caller = &input.functions[hottest.caller];
     let name = &hottest.target.function;
-    let fix = match same_module {
-        true => Fix::HideSymbol {
-            function: name.clone(),
-        },
-        false => Fix::DefineInHeader {
-            function: name.clone(),
-        },
-    };
+    let interposed = matches!(fix, Fix::HideSymbol { .. });
     let mut one = Candidate::new(
         Cause::TinyCalleeNotInlined,
         Some(hottest.caller),
@@ -82,7 +90,9 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
     let several = !one.copies.is_empty();
     let callees: BTreeSet<Option<usize>> = calls.iter().map(|call| call.callee).collect();
     let module = caller.module.rsplit('/').next().unwrap_or(&caller.module);
-    one.confirmation = Confirmation::NoInterposition;
+    if !matches!(one.fix, Fix::UnlockStream { .. }) {
+        one.confirmation = Confirmation::NoInterposition;
+    }
     let one = one
         .fact(CallFact::SmallCallee {
             function: name.clone(),
@@ -92,7 +102,7 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
             caller: several.then(|| caller.function.clone()),
             plt: true,
         })
-        .fact(match same_module {
+        .fact(match interposed {
             true => CallFact::Interposable {
                 module: module.to_owned(),
             },

@@ -36,6 +36,11 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             percent(*share),
             cycles(*each)
         ),
+        QuadraticFact::Probes { look_ups, slots } => format!(
+            "{} look-ups in a hash table read {} slots each, where a few are enough",
+            count(*look_ups),
+            count(slots.round() as u64)
+        ),
         QuadraticFact::HashLookup => {
             "a look-up in a hash table takes some dozens of cycles, whatever the number of elements"
                 .to_owned()

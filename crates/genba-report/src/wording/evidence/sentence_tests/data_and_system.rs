@@ -220,6 +220,10 @@ fn facts_about_threads_and_growth() {
             share: 0.9,
             cycles: 4000.0,
         },
+        QuadraticFact::Probes {
+            look_ups: 156_000,
+            slots: 4686.0,
+        },
         QuadraticFact::ListWalks {
             walks: 30_000,
             elements: 15_000.0,
