@@ -3,7 +3,7 @@
 //! **Signature.** A good share of the time is in the kernel, not for page faults or locks; the
 //! counted system calls take about as long as an empty one, up to a few times that; they copy
 //! little; and the user's line makes about one for each of its own calls (a library that buffers
-//! makes far fewer).
+//! makes far fewer). Calls that ask about one file after the other are left out: none can ask for several.
 //!
 //! **Confirmation.** Count the calls and their sizes: `strace -c -f`, `strace -e trace=write`.
 //!
@@ -63,11 +63,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     {
         return None;
     }
-    let found = lines(
-        calls()
-            .flat_map(|one| one.users.iter())
-            .filter(|user| each_time(user) && !looks_up_account(user)),
-    );
+    let found = lines(calls().flat_map(|one| {
+        one.users.iter().filter(move |user| {
+            each_time(user) && !looks_up_account(user) && !asks_of_other_files(input, one, user)
+        })
+    }));
     let top = found.first()?;
     let service = service_of(input, top)?;
     let advisable = part(&found, all);
@@ -214,6 +214,37 @@ const FULL_BUFFER: f64 = 0.95;
 
 /// Share of the calls that ask for the same number of bytes. Chosen.
 const MIN_SAME_SIZE: f64 = 0.9;
+
+/// Whether a system call asks about one file after the other: what each says is needed once, and one call cannot ask
+/// for several. Observed: the name is not (nearly) always at one place.
+fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserCall) -> bool {
+    let path = match (service.service.trim_end_matches("64"), user.through.len()) {
+        ("open" | "stat" | "lstat" | "access" | "openat" | "fstatat" | "statx", 1..) => 0,
+        ("open" | "stat" | "lstat" | "access", 0) => 0,
+        ("openat" | "fstatat" | "statx", 0) => 1,
+        // Once for each file that is opened.
+        ("fstat" | "close", _) => {
+            let opens = || {
+                let services = input.program.runtime.iter();
+                services.filter(|one| OPENS.contains(&one.service.trim_end_matches("64")))
+            };
+            let opened: u64 = opens().map(|one| one.calls).sum();
+            return opened as f64 >= MIN_PART_OPENED * service.calls as f64
+                && opens().all(|one| {
+                    let mut users = one.users.iter();
+                    users.all(|user| asks_of_other_files(input, one, user))
+                });
+        }
+        _ => return false,
+    };
+    input.observed.is_some() && argument(input, user, path).is_none()
+}
+
+/// System calls that open a file.
+const OPENS: [&str; 2] = ["open", "openat"];
+
+/// Files opened for each call of `close` or `fstat` that belongs to them. Chosen.
+const MIN_PART_OPENED: f64 = 0.5;
 
 /// Whether the user's call asks the kernel (nearly) every time.
 fn each_time(user: &UserCall) -> bool {

@@ -136,18 +136,18 @@ fn rare_or_cheap_conversions_are_not_reported() {
 
 /// Look-ups that make three system calls each, beside as many others; half of the time is in the kernel.
 fn opening_files(kind: ConversionKind, routine: &str) -> AnalysisInput {
-    let mut input = input(kind, routine, None, 0.1, 10_000);
+    let mut input = input(kind, routine, None, 0.1, 100_000);
     let call = &input.program.conversions[0].users[0].call;
     let opens = UserCall {
         through: vec!["openat".to_owned(), routine.to_owned()],
         through_library: true,
-        calls: 30_000.0,
+        calls: 300_000.0,
         ..call.clone()
     };
     let other = UserCall {
         address: 0x7000,
-        calls: 30_000.0,
-        executions: 30_000,
+        calls: 300_000.0,
+        executions: 300_000,
         through: Vec::new(),
         place: Place {
             line: Some(7),
@@ -160,7 +160,7 @@ fn opening_files(kind: ConversionKind, routine: &str) -> AnalysisInput {
     input.program.runtime = vec![RuntimeUse {
         service: "openat".to_owned(),
         system_call: true,
-        calls: 60_000,
+        calls: 600_000,
         users: vec![opens, other],
         ..RuntimeUse::default()
     }];
@@ -186,10 +186,10 @@ fn system_calls_of_account_look_ups_are_not_to_be_buffered() {
         found.first()?.at.as_ref()?.line
     };
     assert_eq!(line("getpwuid"), Some(7));
-    let other = excess_syscalls::detect(&opening_files(ConversionKind::Format, "fprintf"));
-    let share = |found: &[crate::candidate::Candidate]| found[0].residual_fraction.value;
-    let account = excess_syscalls::detect(&opening_files(ConversionKind::Account, "getpwuid"));
-    assert!(share(&other) < share(&account) || other[0].share > account[0].share);
+    // What a stream writes is.
+    let mut stream = opening_files(ConversionKind::Format, "fprintf");
+    stream.program.runtime[0].users.truncate(1);
+    assert_eq!(excess_syscalls::detect(&stream).len(), 1);
 }
 
 #[test]

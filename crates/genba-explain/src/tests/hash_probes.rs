@@ -24,8 +24,8 @@ enum Slot {
 fn look_up(slots: u64, slot: Slot, masked: bool) -> FunctionInput {
     let all = LOOK_UPS * slots;
     let each = 0.9 / 10.0;
-    let mut counts = vec![LOOK_UPS, LOOK_UPS - 1];
-    counts.extend([all; 10]);
+    let mut counts = vec![LOOK_UPS, LOOK_UPS, all - LOOK_UPS, all - LOOK_UPS];
+    counts.extend([all; 8]);
     counts.push(LOOK_UPS);
     let mut heat = vec![0.0; 2];
     heat.extend([each; 10]);

@@ -4,6 +4,7 @@ mod alike_runs;
 mod allocation_wrappers;
 mod byte_patterns;
 mod calls;
+mod calls_for_files;
 mod chain_searches;
 mod conversions;
 mod copied_bytes;

@@ -1,0 +1,104 @@
+//! System calls that name a file: of the same file again, and of one file after the other.
+
+use genba_model::CodePoint;
+use genba_observe::{ArgumentValue, ValueShare};
+
+use crate::causes::excess_syscalls;
+use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
+use crate::tests::observed_repetition::{observations, share_of};
+use crate::tests::synthetic::program;
+
+const CALLS: u64 = 1_000_000;
+
+fn service(name: &str, line: u32, through: &[&str]) -> RuntimeUse {
+    let user = UserCall {
+        function: "visit".to_owned(),
+        module: "/bin/prog".to_owned(),
+        address: 0x1000 + u64::from(line),
+        place: Place {
+            line: Some(line),
+            ..Place::default()
+        },
+        through: through.iter().map(|name| (*name).to_owned()).collect(),
+        calls: CALLS as f64,
+        executions: CALLS,
+        ..UserCall::default()
+    };
+    RuntimeUse {
+        service: name.to_owned(),
+        system_call: true,
+        calls: CALLS,
+        users: vec![user],
+        ..RuntimeUse::default()
+    }
+}
+
+/// A program of these system calls; `same` is the argument of each call that is observed to stay.
+fn input(services: Vec<RuntimeUse>, same: Option<u8>) -> AnalysisInput {
+    let mut input = program(Vec::new());
+    input.program.cpu_seconds = 1.0;
+    input.program.kernel_share = 0.6;
+    input.program.host_seconds = vec![("system call".to_owned(), 50e-9)];
+    let mut observed = observations();
+    observed.modules[0] = "/bin/prog".to_owned();
+    for service in &services {
+        let at = CodePoint {
+            module: 0,
+            address: service.users[0].address,
+        };
+        observed
+            .argument_values
+            .extend(same.map(|argument| ArgumentValue {
+                at,
+                target: at,
+                argument,
+                value: ValueShare {
+                    value: 0x7000,
+                    share: share_of(1.0),
+                },
+                calls: 100,
+                bursts: 20,
+            }));
+    }
+    input.program.runtime = services;
+    input.observed = Some(observed);
+    input
+}
+
+fn line(input: &AnalysisInput) -> Option<u32> {
+    let found = excess_syscalls::detect(input);
+    found.first()?.at.as_ref()?.line
+}
+
+#[test]
+fn calls_about_one_file_after_the_other_are_not_to_be_spared() {
+    let stats = |same| line(&input(vec![service("fstatat", 5, &[])], same));
+    assert_eq!(stats(None), None);
+    assert_eq!(stats(Some(1)), Some(5), "the same name each time");
+    // The directory is the same, not the name.
+    assert_eq!(stats(Some(0)), None);
+    let opened = |same| line(&input(vec![service("openat64", 5, &["fopen"])], same));
+    assert_eq!((opened(None), opened(Some(0))), (None, Some(5)));
+}
+
+#[test]
+fn calls_for_each_opened_file_go_with_its_opening() {
+    let visit = |first, same| {
+        line(&input(
+            vec![service(first, 5, &[]), service("fstat", 6, &[])],
+            same,
+        ))
+    };
+    assert_eq!(visit("openat", None), None);
+    assert!(visit("openat", Some(1)).is_some());
+    // Of a file that stays open.
+    assert_eq!(visit("lseek", None), Some(5));
+    assert_eq!(line(&input(vec![service("fstat", 6, &[])], None)), Some(6));
+}
+
+#[test]
+fn calls_whose_names_nobody_observed_are_reported() {
+    let mut unseen = input(vec![service("fstatat", 5, &[])], None);
+    unseen.observed = None;
+    assert_eq!(line(&unseen), Some(5));
+}
