@@ -15,7 +15,8 @@
 //! **Source.** L. Soares, M. Stumm, *FlexSC: flexible system call scheduling with exception-less
 //! system calls*, OSDI 2010, section 2 (direct and indirect costs).
 
-use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact, Language};
+use genba_model::{Cause, Confirmation, Estimate, Fix, HostOperation, KernelFact, Language};
+use genba_observe::ArgumentValue;
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
@@ -185,16 +186,27 @@ fn bytes_each(input: &AnalysisInput, service: &RuntimeUse, line: &UserLine<'_>) 
 
 /// The value that nearly all calls of the user have for an argument (observed).
 fn argument(input: &AnalysisInput, user: &UserCall, which: u8) -> Option<u64> {
+    let seen = observed_argument(input, user, which)?;
+    (seen.value.share.value >= MIN_SAME_SIZE).then_some(seen.value.value)
+}
+
+/// The share of the user's calls that have the most frequent value of an argument.
+fn argument_share(input: &AnalysisInput, user: &UserCall, which: u8) -> Option<Estimate> {
+    Some(observed_argument(input, user, which)?.value.share)
+}
+
+fn observed_argument<'a>(
+    input: &'a AnalysisInput,
+    user: &UserCall,
+    which: u8,
+) -> Option<&'a ArgumentValue> {
     let observed = input.observed.as_ref()?;
-    let mut values = observed.argument_values.iter();
-    let of_call = values.find(|one| {
+    let here = observed.argument_values.iter().filter(|one| {
         let module = observed.modules.get(one.at.module as usize);
-        one.argument == which
-            && one.value.share.value >= MIN_SAME_SIZE
-            && one.at.address == user.address
-            && module == Some(&user.module)
+        one.argument == which && one.at.address == user.address && module == Some(&user.module)
     });
-    of_call.map(|one| one.value.value)
+    let share = |one: &&ArgumentValue| one.value.share.value;
+    here.max_by(|a, b| share(a).total_cmp(&share(b)))
 }
 
 /// System calls that read.
@@ -237,7 +249,8 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
         }
         _ => return false,
     };
-    input.observed.is_some() && argument(input, user, path).is_none()
+    input.observed.is_some()
+        && argument_share(input, user, path).is_none_or(|share| share.low < MIN_SAME_NAME)
 }
 
 /// System calls that open a file.
@@ -245,6 +258,9 @@ const OPENS: [&str; 2] = ["open", "openat"];
 
 /// Files opened for each call of `close` or `fstat` that belongs to them. Chosen.
 const MIN_PART_OPENED: f64 = 0.5;
+
+/// Share of the calls that surely have their name at one place. Chosen: of few calls that were seen nothing is sure.
+const MIN_SAME_NAME: f64 = 0.5;
 
 /// Whether the user's call asks the kernel (nearly) every time.
 fn each_time(user: &UserCall) -> bool {

@@ -97,6 +97,14 @@ fn calls_for_each_opened_file_go_with_its_opening() {
 }
 
 #[test]
+fn calls_of_which_few_were_seen_are_not_of_one_name() {
+    let mut few = input(vec![service("stat", 5, &[])], Some(0));
+    let observed = few.observed.as_mut().expect("observations");
+    observed.argument_values[0].value.share.low = 0.21;
+    assert_eq!(line(&few), None);
+}
+
+#[test]
 fn calls_whose_names_nobody_observed_are_reported() {
     let mut unseen = input(vec![service("fstatat", 5, &[])], None);
     unseen.observed = None;
