@@ -230,12 +230,12 @@ const MIN_SAME_SIZE: f64 = 0.9;
 /// Whether a system call asks about one file after the other: what each says is needed once, and one call cannot ask
 /// for several. Observed: the name is not (nearly) always at one place.
 fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserCall) -> bool {
-    let path = match (service.service.trim_end_matches("64"), user.through.len()) {
-        ("open" | "stat" | "lstat" | "access" | "openat" | "fstatat" | "statx", 1..) => 0,
-        ("open" | "stat" | "lstat" | "access", 0) => 0,
-        ("openat" | "fstatat" | "statx", 0) => 1,
+    let path = match service.service.trim_end_matches("64") {
+        "open" | "stat" | "lstat" | "access" => 0,
+        // Behind a directory, unless it is a library's function such as `fopen` that is called.
+        "openat" | "fstatat" | "statx" => u8::from(user.through.is_empty()),
         // Once for each file that is opened.
-        ("fstat" | "close", _) => {
+        "fstat" | "close" => {
             let opens = || {
                 let services = input.program.runtime.iter();
                 services.filter(|one| OPENS.contains(&one.service.trim_end_matches("64")))
