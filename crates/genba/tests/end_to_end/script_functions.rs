@@ -356,7 +356,7 @@ print(len(unique([str(i * 7919 % 1000) for i in range(8000)])))
 fn unsupported_interpreter_version_is_noted_once() {
     // Not a CPython of any version, but one that says which it is, where 3.11 does.
     let source = "
-unsigned int Py_Version = 0x030e00f0;
+unsigned int Py_Version = 0x030f00f0;
 char _PyRuntime[4096], PyCode_Type[512];
 int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
 ";
@@ -364,14 +364,14 @@ int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
     let at = directory.path();
     std::fs::write(at.join("python.c"), source).expect("the program");
     let gcc = Command::new("gcc")
-        .args(["-O0", "-rdynamic", "-o", "python3.14", "python.c"])
+        .args(["-O0", "-rdynamic", "-o", "python3.15", "python.c"])
         .current_dir(at)
         .status();
     if !gcc.is_ok_and(|status| status.success()) {
         genba_testing::skip("another_version_is_said_once…", "gcc", "no gcc");
         return;
     }
-    let line = ["record", "--script", "-o", "x.data", "--", "./python3.14"];
+    let line = ["record", "--script", "-o", "x.data", "--", "./python3.15"];
     let (code, _, err) = run_genba(at, &line);
     if code == 4 || err.contains("no script stacks: ") {
         genba_testing::skip(
@@ -382,7 +382,7 @@ int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
         return;
     }
     assert_eq!(code, 0, "{err}");
-    let said = "CPython 3.14.0: its frames cannot be read";
+    let said = "CPython 3.15.0: its frames cannot be read";
     assert_eq!(err.matches(said).count(), 1, "{err}");
     let line = ["report", "-i", "x.data", "--by", "script", "--json"];
     let (_, out, _) = run_genba(at, &line);
