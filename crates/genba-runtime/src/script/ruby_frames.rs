@@ -154,15 +154,14 @@ impl Ruby {
 
     /// Where the frames of a thread begin, innermost first, and their bytes; `None` if it does not run Ruby.
     fn frames(&self, memory: &impl Memory, pointer: u64) -> Result<Option<(u64, usize)>, ()> {
-        let contexts = self.contexts(memory, pointer);
-        let alone = contexts.len() == 1;
-        for context in contexts {
-            match self.frames_of(memory, context) {
-                Err(()) if !alone => {}
-                found => return found,
+        match self.contexts(memory, pointer).as_slice() {
+            &[context] => self.frames_of(memory, context),
+            // Of several words one at most is a context.
+            several => {
+                let mut found = several.iter().map(|&one| self.frames_of(memory, one));
+                Ok(found.find_map(|one| one.ok().flatten()))
             }
         }
-        Ok(None)
     }
 
     fn frames_of(&self, memory: &impl Memory, context: u64) -> Result<Option<(u64, usize)>, ()> {
@@ -386,11 +385,14 @@ mod tests {
     fn context_is_found_among_a_stripped_librarys_variables() {
         let mut memory = process();
         // The other variable points to something else.
-        memory.object(0x7200, 16, &[(0, 0x7400), (8, 0x7300)]);
         memory.object(0x7400, 24, &[(0, 1), (8, 2), (16, 0x9000)]);
+        // And an empty object may be in front.
+        memory.object(0x7200, 24, &[(0, 0x7400), (8, 0x7300), (16, 0x7500)]);
+        memory.object(0x7500, 24, &[(0, 0)]);
         let mut stacks = Stacks::default();
         let mut stack = |offsets| reader_with(0x7080, offsets).stack(&memory, 0x7000, &mut stacks);
         assert!(matches!(stack(vec![0, 8]), Ok(Some(_))));
+        assert!(matches!(stack(vec![16, 8]), Ok(Some(_))));
         assert_eq!(stack(vec![0]), Err(()));
     }
 
