@@ -47,6 +47,8 @@ fn investigate(test: &str, directory: &Path, arguments: &[u32]) -> Option<Vec<St
             "investigate",
             "--budget",
             "0.3s",
+            "--limit",
+            "10min",
             "--no-count",
             "--no-proof",
             "-g",
