@@ -1,5 +1,6 @@
 //! Searches that compare by a function of the user's own, and their near misses.
 
+use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
 use crate::causes::quadratic;
@@ -21,29 +22,40 @@ enum Callee {
     Ignored,
 }
 
+/// A loop over a sequence that calls a function at its end, behind its own, with these arguments.
+fn search(
+    a: &mut CodeAssembler,
+    callee: Callee,
+    arguments: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>,
+) -> Result<(), IcedError> {
+    let (mut head, mut out) = (a.create_label(), a.create_label());
+    let mut same = a.create_label();
+    a.set_label(&mut head)?;
+    arguments(a)?;
+    a.call(same)?;
+    match callee {
+        Callee::Ignored => a.nop()?,
+        _ => a.test(eax, eax)?,
+    }
+    a.je(out)?;
+    a.add(rbx, 8)?;
+    a.cmp(rbx, rbp)?;
+    a.jne(head)?;
+    a.set_label(&mut out)?;
+    a.ret()?;
+    a.set_label(&mut same)?;
+    a.ret()
+}
+
 /// `for (; p < end; p++) if (same(key, p->name)) break;`
 fn lookup(callee: Callee) -> AnalysisInput {
     let mut find = function(
         "find",
         |a| {
-            let (mut head, mut out) = (a.create_label(), a.create_label());
-            let mut same = a.create_label();
-            a.set_label(&mut head)?;
-            a.mov(rsi, qword_ptr(rbx))?;
-            a.mov(rdi, r12)?;
-            a.call(same)?;
-            match callee {
-                Callee::Ignored => a.nop()?,
-                _ => a.test(eax, eax)?,
-            }
-            a.je(out)?;
-            a.add(rbx, 8)?;
-            a.cmp(rbx, rbp)?;
-            a.jne(head)?;
-            a.set_label(&mut out)?;
-            a.ret()?;
-            a.set_label(&mut same)?;
-            a.ret()
+            search(a, callee, |a| {
+                a.mov(rsi, qword_ptr(rbx))?;
+                a.mov(rdi, r12)
+            })
         },
         &[ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, SEARCHES, 0],
         &[0.1, 0.0, 0.1, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0],
@@ -116,28 +128,17 @@ fn lookup_of_copies(stored: Stored) -> AnalysisInput {
     let mut find = function(
         "find",
         |a| {
-            let (mut head, mut out) = (a.create_label(), a.create_label());
-            let mut same = a.create_label();
             a.sub(rsp, 0x100)?;
-            a.set_label(&mut head)?;
-            a.mov(rax, qword_ptr(rbx))?;
-            match stored {
-                Stored::Element => a.mov(qword_ptr(rsp + 0x20), rax)?,
-                Stored::Elsewhere => a.mov(qword_ptr(rsp + 0x80), rax)?,
-                Stored::Other => a.mov(qword_ptr(rsp + 0x20), r13)?,
-            }
-            a.lea(rdi, ptr(rsp + 0x20))?;
-            a.lea(rsi, ptr(rsp + 8))?;
-            a.call(same)?;
-            a.test(eax, eax)?;
-            a.je(out)?;
-            a.add(rbx, 8)?;
-            a.cmp(rbx, rbp)?;
-            a.jne(head)?;
-            a.set_label(&mut out)?;
-            a.ret()?;
-            a.set_label(&mut same)?;
-            a.ret()
+            search(a, Callee::Reads, |a| {
+                a.mov(rax, qword_ptr(rbx))?;
+                match stored {
+                    Stored::Element => a.mov(qword_ptr(rsp + 0x20), rax)?,
+                    Stored::Elsewhere => a.mov(qword_ptr(rsp + 0x80), rax)?,
+                    Stored::Other => a.mov(qword_ptr(rsp + 0x20), r13)?,
+                }
+                a.lea(rdi, ptr(rsp + 0x20))?;
+                a.lea(rsi, ptr(rsp + 8))
+            })
         },
         &[
             SEARCHES, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, SEARCHES, 0,

@@ -83,50 +83,45 @@ fn add(input: &AnalysisInput, sum: &mut Candidate, mut one: Candidate) {
 
 /// Adds what was counted of a scan to the same of another.
 fn add_fact(sum: &mut Fact, one: &Fact) -> bool {
+    use QuadraticFact::{ListWalks, ScannedAgain, Scans, SearchTime};
+    let (Fact::Quadratic(sum), Fact::Quadratic(one)) = (sum, one) else {
+        return false;
+    };
     match (sum, one) {
         (
-            Fact::Quadratic(QuadraticFact::Scans { scans, bytes }),
-            Fact::Quadratic(QuadraticFact::Scans {
+            Scans { scans, bytes },
+            Scans {
                 scans: more,
                 bytes: each,
-            }),
-        ) => {
-            let all = *scans as f64 * *bytes + *more as f64 * each;
-            *scans = scans.saturating_add(*more);
-            *bytes = all / (*scans).max(1) as f64;
-            true
-        }
+            },
+        ) => add_runs((scans, bytes), (*more, *each)),
         (
-            Fact::Quadratic(QuadraticFact::ScannedAgain { bytes, .. }),
-            Fact::Quadratic(QuadraticFact::ScannedAgain { bytes: more, .. }),
-        ) => {
-            *bytes += more;
-            true
-        }
-        (
-            Fact::Quadratic(QuadraticFact::ListWalks { walks, elements }),
-            Fact::Quadratic(QuadraticFact::ListWalks {
+            ListWalks { walks, elements },
+            ListWalks {
                 walks: more,
                 elements: each,
-            }),
-        ) => {
-            let all = *walks as f64 * *elements + *more as f64 * each;
-            *walks = walks.saturating_add(*more);
-            *elements = all / (*walks).max(1) as f64;
-            true
-        }
+            },
+        ) => add_runs((walks, elements), (*more, *each)),
+        (ScannedAgain { bytes, .. }, ScannedAgain { bytes: more, .. }) => *bytes += more,
         (
-            Fact::Quadratic(QuadraticFact::SearchTime { share, cycles }),
-            Fact::Quadratic(QuadraticFact::SearchTime {
+            SearchTime { share, cycles },
+            SearchTime {
                 share: more,
                 cycles: each,
-            }),
+            },
         ) => {
             let all = *share + more;
             *cycles = all / (*share / *cycles + more / each);
             *share = all;
-            true
         }
-        _ => false,
+        _ => return false,
     }
+    true
+}
+
+/// Adds runs of a mean length to others.
+fn add_runs((runs, length): (&mut u64, &mut f64), (more, each): (u64, f64)) {
+    let all = *runs as f64 * *length + more as f64 * each;
+    *runs = runs.saturating_add(more);
+    *length = all / (*runs).max(1) as f64;
 }
