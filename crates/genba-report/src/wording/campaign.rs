@@ -145,8 +145,8 @@ pub(crate) fn cost(plan: &CampaignDryRun) -> String {
             )
         }
         None => format!(
-            "{builds}{blocks}{each}: time unknown; write block_time and build_time into the plan, or \
-             measure the first blocks with --trial"
+            "{builds}{blocks}{each}: time unknown until a block is measured (of a plan file: write \
+             block_time and build_time into it, or measure the first blocks with --trial)"
         ),
     }
 }
