@@ -28,6 +28,8 @@ pub enum ScriptWait {
     },
     /// The end of another thread.
     Join(i32),
+    /// A time that the script gives; nobody ends it.
+    Sleep,
 }
 
 /// Looks into the memory of processes that run scripts; nothing is stopped.

@@ -39,6 +39,13 @@ pub fn fill_in(
     parent_of: &dyn Fn(i32) -> i32,
 ) {
     let mut processes: HashMap<i32, OfProcess<'_>> = HashMap::new();
+    let known: HashMap<ThreadIndex, ThreadIndex> = threads
+        .iter()
+        .filter_map(|thread| match thread.waits?.enders {
+            Enders::Thread(tid) => Some((thread.index, index_of(tid)?)),
+            _ => None,
+        })
+        .collect();
     let mut children: HashMap<i32, Vec<ThreadIndex>> = HashMap::new();
     for thread in threads {
         let process = processes.entry(thread.pid).or_default();
@@ -87,7 +94,7 @@ pub fn fill_in(
         let could_wake = |pid: i32| {
             let process = processes.get(&pid);
             process.map_or_else(Vec::new, |process| {
-                process.could_wake(thread.index, &found.object)
+                process.could_wake(thread.index, &found.object, &known)
             })
         };
         one.waits_for = match &found.enders {
@@ -113,18 +120,35 @@ pub fn fill_in(
 
 impl OfProcess<'_> {
     /// The threads that could wake one that waits on `object`: those that run; else those that are
-    /// blocked, but not on the same thing, and not until another of them does something.
-    fn could_wake(&self, waiting: ThreadIndex, object: &Named) -> Vec<ThreadIndex> {
+    /// blocked, but not on the same thing, and not until another of them, or the waiting one itself,
+    /// does something. `known`: threads that wait for one that is known.
+    fn could_wake(
+        &self,
+        waiting: ThreadIndex,
+        object: &Named,
+        known: &HashMap<ThreadIndex, ThreadIndex>,
+    ) -> Vec<ThreadIndex> {
         if !self.running.is_empty() {
             return self.running.clone();
         }
         self.elsewhere
             .iter()
-            .filter(|(index, on)| *index != waiting && *on != object)
+            .filter(|(index, on)| *on != object && !waits_for(*index, waiting, known))
             .map(|(index, _)| *index)
             .take(MAX_CANDIDATES)
             .collect()
     }
+}
+
+/// Whether `one` is `other`, or goes on only after it did something: by waits for threads that are known.
+fn waits_for(
+    one: ThreadIndex,
+    other: ThreadIndex,
+    known: &HashMap<ThreadIndex, ThreadIndex>,
+) -> bool {
+    // Threads that have locked up one another wait in a circle.
+    let chain = std::iter::successors(Some(one), |thread| known.get(thread).copied());
+    chain.take(known.len() + 1).any(|thread| thread == other)
 }
 
 #[cfg(test)]
@@ -199,6 +223,45 @@ mod tests {
             (2, None),
         ]);
         assert_eq!(none_runs, [vec![2], vec![2], vec![], vec![]]);
+    }
+
+    #[test]
+    fn who_waits_for_a_thread_does_not_wake_it() {
+        let condition = || {
+            wait(
+                WaitReason::Condition,
+                Named::Futex(8),
+                Enders::OthersInProcess,
+            )
+        };
+        let lock = |word, holder| {
+            wait(
+                WaitReason::Lock,
+                Named::Futex(word),
+                Enders::Thread(holder),
+            )
+        };
+        let read = || wait(WaitReason::Pipe, Named::Nothing, Enders::Nobody);
+        // The holder of a lock waits on a condition; the two others want its lock, or one of theirs.
+        let all = filled(&[
+            (1, Some(condition())),
+            (1, Some(lock(16, 0))),
+            (1, Some(lock(24, 1))),
+        ]);
+        assert_eq!(all, [vec![], vec![0], vec![1]]);
+        let with_a_reader = filled(&[
+            (1, Some(condition())),
+            (1, Some(lock(16, 0))),
+            (1, Some(read())),
+        ]);
+        assert_eq!(with_a_reader[0], [2]);
+        // Locked up: nobody ends it, and neither does the look for who would.
+        let circle = filled(&[
+            (1, Some(condition())),
+            (1, Some(lock(16, 2))),
+            (1, Some(lock(24, 1))),
+        ]);
+        assert_eq!(circle[0], [1, 2]);
     }
 
     #[test]

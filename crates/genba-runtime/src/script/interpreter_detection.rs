@@ -10,7 +10,7 @@ use object::{Endianness, Object, ObjectSymbol};
 
 use super::python_frames::Python;
 use super::python_layout::Layout;
-use super::ruby_frames::{ContextPlace, Ruby, ThreadModule};
+use super::ruby_frames::{ContextPlace, IdentifierTable, Ruby, ThreadModule};
 use super::ruby_layout::RubyLayout;
 use super::thread_memory::{Memory, ProcessMemory};
 
@@ -128,6 +128,18 @@ impl<'f> Loaded<'f> {
         let mut defined = symbols.filter(|s| s.is_definition());
         let symbol = defined.find(|s| s.name() == Ok(name))?;
         Some(symbol.address().wrapping_add(self.bias))
+    }
+
+    /// Addresses and bytes of all variables of the file in the process.
+    fn variables(&self) -> Vec<(u64, u64)> {
+        let endian = self.file.endian();
+        let segments = self.file.elf_program_headers().iter().filter(|p| {
+            p.p_type(endian) == object::elf::PT_LOAD
+                && p.p_flags(endian).0 & object::elf::PF_W.0 != 0
+        });
+        segments
+            .map(|p| (p.p_vaddr(endian).wrapping_add(self.bias), p.p_memsz(endian)))
+            .collect()
     }
 
     /// Whose thread-local variables these are; `None` if it has none.
@@ -254,7 +266,11 @@ fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
     Some(match layout.zip(context) {
         Some((layout, context)) => {
             let vm = module.variable("ruby_current_vm_ptr");
-            let ruby = Box::new(Ruby::new(layout, context, vm));
+            let identifiers = match module.variable("ruby_global_symbols") {
+                Some(at) => IdentifierTable::At(at),
+                None => IdentifierTable::Within(module.variables()),
+            };
+            let ruby = Box::new(Ruby::new(layout, context, vm, identifiers));
             Detected::Known(Runtime::Ruby(ruby), name)
         }
         None => Detected::Unknown(name),

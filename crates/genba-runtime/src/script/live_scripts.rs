@@ -9,7 +9,7 @@ use genba_profile::wait_sampler::{ScriptFrame, ScriptWait, Scripts};
 
 use super::interpreter_detection::{Detected, Runtime, detect};
 use super::script_sampler::unknown_layout_note;
-use super::script_stacks::Stacks;
+use super::script_stacks::{Stacks, WRITTEN_IN_C};
 use super::thread_memory::ProcessMemory;
 
 /// Innermost frames of the user's that a stack has at most.
@@ -92,7 +92,8 @@ impl Scripts for LiveScripts {
             global,
             holder,
         };
-        match &self.known(pid)?.runtime {
+        let known = self.known(pid)?;
+        match &known.runtime {
             Runtime::Python(python) => {
                 if let Some(holder) = python.gil_of_word(&memory, word?) {
                     return Some(lock("the GIL", true, holder));
@@ -109,8 +110,15 @@ impl Scripts for LiveScripts {
                 if let Some(joined) = ruby.joined(&memory, tid, word) {
                     return Some(ScriptWait::Join(joined));
                 }
-                let holder = ruby.mutex_holder(&memory, tid, word)?;
-                Some(lock("a Mutex", false, Some(holder)))
+                if let Some(holder) = ruby.mutex_holder(&memory, tid, word) {
+                    return Some(lock("a Mutex", false, Some(holder)));
+                }
+                word?;
+                let pointer = known.pointer(&memory, tid)?;
+                let Runtime::Ruby(ruby) = &mut known.runtime else {
+                    return None;
+                };
+                ruby.sleeps(&memory, pointer).then_some(ScriptWait::Sleep)
             }
         }
     }
@@ -198,7 +206,7 @@ fn frames(stacks: &Stacks, node: u32) -> Vec<ScriptFrame> {
 /// `/usr/lib/ruby/3.1.0/json/common.rb`, `<frozen importlib._bootstrap>`, `<internal:kernel>`. Packages that were
 /// installed beside it do not.
 fn is_library(file: &str) -> bool {
-    if file.starts_with("<frozen") || file.starts_with("<internal:") {
+    if file == WRITTEN_IN_C || file.starts_with("<frozen") || file.starts_with("<internal:") {
         return true;
     }
     let installed = [

@@ -2,19 +2,22 @@
 //!
 //! Offsets that all these versions have in common are here (vm_core.h, iseq.h, method.h and internal/imemo.h on
 //! 64-bit machines), those that differ in [`RubyLayout`]. Every object that is read must have the type that it should
-//! have, or the stack is not used. Frames of methods written in C are not in the stack: their C
-//! functions are in the native one.
+//! have, or the stack is not used. Of methods written in C only the one that the innermost line of Ruby calls is in the
+//! stack: further C functions are in the native one.
 
+mod c_methods;
 mod lines;
 mod objects;
 
 use std::collections::{HashMap, HashSet};
 
+use c_methods::CMethods;
+pub use c_methods::IdentifierTable;
 use lines::Lines;
 use objects::{IMEMO_ISEQ, IMEMO_SHIFT, T_IMEMO, TYPE, path, string};
 
 use super::ruby_layout::RubyLayout;
-use super::script_stacks::{Function, Stacks};
+use super::script_stacks::{Function, Stacks, WRITTEN_IN_C};
 use super::stack_nodes::StackNodeCache;
 use super::thread_memory::{Memory, word_at};
 
@@ -31,6 +34,7 @@ const THREAD_ID: u64 = 72;
 mod control {
     pub const PC: usize = 0;
     pub const ISEQ: usize = 16;
+    pub const ENVIRONMENT: usize = 32;
 }
 mod iseq {
     pub const FLAGS: usize = 0;
@@ -47,6 +51,8 @@ mod body {
 
 /// Frames of one stack at most.
 const MAX_FRAMES: usize = 50_000;
+/// Frames without Ruby's code inside of the innermost line of Ruby: methods written in C call one another.
+const MAX_C_FRAMES: usize = 64;
 
 /// Where the context of a thread is found.
 #[derive(Clone, Debug)]
@@ -77,6 +83,7 @@ pub struct Ruby {
     context: ContextPlace,
     /// Where `ruby_current_vm_ptr` is.
     vm: Option<u64>,
+    c_methods: CMethods,
     iseqs: HashMap<u64, Iseq>,
     node_cache: StackNodeCache,
 }
@@ -94,11 +101,17 @@ struct Iseq {
 impl Ruby {
     /// `vm` is where `ruby_current_vm_ptr` is, if its symbol is there.
     #[must_use]
-    pub fn new(layout: &'static RubyLayout, context: ContextPlace, vm: Option<u64>) -> Self {
+    pub fn new(
+        layout: &'static RubyLayout,
+        context: ContextPlace,
+        vm: Option<u64>,
+        identifiers: IdentifierTable,
+    ) -> Self {
         Self {
             layout,
             context,
             vm,
+            c_methods: CMethods::new(identifiers),
             iseqs: HashMap::new(),
             node_cache: StackNodeCache::default(),
         }
@@ -126,12 +139,11 @@ impl Ruby {
         let mut frames = vec![0; used];
         memory.fill(frame, &mut frames).ok_or(())?;
         let mut checked: HashSet<u64> = HashSet::new();
+        let c_method = self.c_method(memory, &frames);
         let frames: Vec<(u64, u64)> = frames
             .chunks_exact(frame_size)
             .rev()
-            .map(|bytes| (word_at(bytes, control::PC), word_at(bytes, control::ISEQ)))
-            // The ends of the stack, and methods written in C.
-            .filter(|(pc, object)| *pc != 0 && *object != 0)
+            .filter_map(sequence)
             .collect();
         for &(_, object) in &frames {
             if checked.insert(object) {
@@ -149,7 +161,39 @@ impl Ruby {
             }
             nodes.step(known.function, known.lines.at(pc), stacks);
         }
+        if let Some(name) = c_method.filter(|_| !frames.is_empty()) {
+            let file = WRITTEN_IN_C.to_owned();
+            let function = stacks.function(Function {
+                name,
+                file,
+                line: 0,
+            });
+            nodes.step(function, 0, stacks);
+        }
         Ok(self.node_cache.end(pointer, nodes))
+    }
+
+    /// Whether the thread with this thread pointer is in `sleep`.
+    pub(super) fn sleeps(&mut self, memory: &impl Memory, pointer: u64) -> bool {
+        let Ok(Some((frame, used))) = self.frames(memory, pointer) else {
+            return false;
+        };
+        let mut frames = vec![0; used.min(MAX_C_FRAMES * self.layout.frame_size)];
+        memory.fill(frame, &mut frames).is_some()
+            && self.c_method(memory, &frames).as_deref() == Some("sleep")
+    }
+
+    /// The method written in C that the innermost line of Ruby calls.
+    fn c_method(&mut self, memory: &impl Memory, frames: &[u8]) -> Option<String> {
+        let frames = frames.chunks_exact(self.layout.frame_size);
+        let environment = frames
+            .take(MAX_C_FRAMES)
+            .take_while(|bytes| sequence(bytes).is_none())
+            .map(|bytes| word_at(bytes, control::ENVIRONMENT))
+            .last()?;
+        self.c_methods
+            .name(memory, self.layout, environment)
+            .map(str::to_owned)
     }
 
     /// Where the frames of a thread begin, innermost first, and their bytes; `None` if it does not run Ruby.
@@ -247,6 +291,12 @@ impl Ruby {
     }
 }
 
+/// Position and instruction sequence of a control frame; `None` for the end of a stack and methods written in C.
+fn sequence(frame: &[u8]) -> Option<(u64, u64)> {
+    let (pc, object) = (word_at(frame, control::PC), word_at(frame, control::ISEQ));
+    (pc != 0 && object != 0).then_some((pc, object))
+}
+
 /// A thread's variables of a module: glibc's dynamic thread vector has a pair of words for each module, and its
 /// address is in the second word behind the thread pointer.
 fn thread_variables(memory: &impl Memory, module: ThreadModule, pointer: u64) -> Option<u64> {
@@ -283,7 +333,8 @@ mod tests {
     fn reader_with(module: u64, offsets: Vec<u64>) -> Ruby {
         let module = ThreadModule::NumberAt(module);
         let place = ContextPlace::PerThread { module, offsets };
-        Ruby::new(layout(), place, None)
+        let identifiers = IdentifierTable::Within(Vec::new());
+        Ruby::new(layout(), place, None, identifiers)
     }
 
     fn embedded(memory: &mut SyntheticMemory, at: u64, text: &str) {

@@ -122,9 +122,18 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
         let native = native_by_stack
             .entry(stack)
             .or_insert_with(|| names.native_callees(&samples, &tables, stack, node.is_some()));
+        let c_method = node
+            .and_then(|node| stacks.frames(node).next())
+            .map(|frame| &stacks.functions[frame.function as usize])
+            .filter(|function| function.is_written_in_c());
+        let native = &match c_method {
+            Some(method) => names.under_c_method(&method.name, native),
+            None => native.clone(),
+        };
         let mut path: Vec<String> = Vec::new();
         if let Some(node) = node {
-            for (depth, frame) in stacks.frames(node).enumerate() {
+            let frames = stacks.frames(node).skip(usize::from(c_method.is_some()));
+            for (depth, frame) in frames.enumerate() {
                 let id = frame.function as usize;
                 let sum = &mut sums[id];
                 if marked[id] != round {
@@ -266,6 +275,25 @@ impl NameTable {
             list.push(name.clone());
             list.len() as u32 - 1
         })
+    }
+
+    /// Native frames with the method of the language that is written in C at the outer end, instead of frames without a name.
+    fn under_c_method(&mut self, method: &str, native: &NativeCallees) -> NativeCallees {
+        let module = native.frames.first().map(|id| &self.list[*id as usize].module);
+        let outermost = FunctionName {
+            function: format!("{method} (C)"),
+            module: module.cloned().unwrap_or_default(),
+            kernel: false,
+        };
+        let outermost = self.number(outermost);
+        let named = native.frames.iter().copied().filter(|id| {
+            let function = &self.list[*id as usize].function;
+            !function.starts_with("[0x") && function != "[unknown]"
+        });
+        NativeCallees {
+            frames: std::iter::once(outermost).chain(named).collect(),
+            in_loop: false,
+        }
     }
 
     /// The native frames that the innermost script function called. Where there is no script

@@ -8,15 +8,26 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// An interpreted function.
+/// The file of functions of the language that are written in C.
+pub const WRITTEN_IN_C: &str = "<C>";
+
+/// A function of a script, or one written in C that it calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Function {
     /// Name as the language has it.
     pub name: String,
-    /// Source file.
+    /// Source file; [`WRITTEN_IN_C`] for a function written in C.
     pub file: String,
     /// Its first line.
     pub line: u32,
+}
+
+impl Function {
+    /// Whether the language has it from C.
+    #[must_use]
+    pub fn is_written_in_c(&self) -> bool {
+        self.file == WRITTEN_IN_C
+    }
 }
 
 /// A node of the call tree.

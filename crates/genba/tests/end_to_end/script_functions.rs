@@ -45,6 +45,18 @@ end
 rec(ARGV[0].to_i)
 ";
 
+/// Most of its time is in a method written in C, called by a line of Ruby.
+const RUBY_AND_C: &str = "
+NUMBERS = Array.new(20_000) { |i| i * 7919 % 20_011 }
+def burn
+  NUMBERS.sort
+end
+def rec
+  burn while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < ARGV[1].to_f
+end
+rec
+";
+
 /// The first of these programs whose version begins so.
 fn interpreter(names: &[&str], version: &str) -> Option<String> {
     names.iter().find_map(|name| {
@@ -206,6 +218,37 @@ fn ruby_functions_have_their_known_shares() {
                 Err(why) => genba_testing::skip(test, genba_testing::PERF_EVENT, &why),
             }
         }
+    }
+}
+
+#[test]
+fn methods_of_ruby_written_in_c_are_named() {
+    let test = "methods_of_ruby_written_in_c_are_named";
+    let found = rubies();
+    if found.is_empty() {
+        genba_testing::skip(test, "ruby", "no CRuby 2.7 to 4.0");
+    }
+    for (version, ruby) in found {
+        if version == "4.0." {
+            continue;
+        }
+        let document = match recorded(&ruby, RUBY_AND_C, "ordered.rb", "3") {
+            Ok(document) => document,
+            Err(why) => {
+                genba_testing::skip(test, genba_testing::PERF_EVENT, &why);
+                continue;
+            }
+        };
+        assert!(share(&document, "burn", "self") > 0.5, "{document}");
+        let functions = document["functions"].as_array().expect("functions");
+        let burn = functions.iter().find(|f| f["function"] == "burn");
+        let native = burn.expect("found")["native"].as_array().expect("rows");
+        // A library with symbols has the names of its C functions instead.
+        let is_known = |row: &serde_json::Value| {
+            let name = row["function"].as_str().unwrap_or_default();
+            name == "sort (C)" || (!name.starts_with('[') && name.contains("sort"))
+        };
+        assert!(native.iter().any(is_known), "{native:?}");
     }
 }
 

@@ -263,6 +263,11 @@ impl WaitSampler<'_> {
                 object: Named::Thread(thread),
                 enders: ends(Some(thread)),
             },
+            Some(ScriptWait::Sleep) => WaitedFor {
+                reason: WaitReason::Sleep,
+                object: Named::Nothing,
+                enders: Enders::Nobody,
+            },
         };
         false
     }
