@@ -234,13 +234,8 @@ mod tests {
                 Enders::OthersInProcess,
             )
         };
-        let lock = |word, holder| {
-            wait(
-                WaitReason::Lock,
-                Named::Futex(word),
-                Enders::Thread(holder),
-            )
-        };
+        let lock =
+            |word, holder| wait(WaitReason::Lock, Named::Futex(word), Enders::Thread(holder));
         let read = || wait(WaitReason::Pipe, Named::Nothing, Enders::Nobody);
         // The holder of a lock waits on a condition; the two others want its lock, or one of theirs.
         let all = filled(&[

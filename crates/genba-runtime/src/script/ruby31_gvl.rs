@@ -201,7 +201,7 @@ fn is_queued(memory: &impl Memory, thread: u64, ractor: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ruby_frames::ContextPlace;
+    use super::super::ruby_frames::{ContextPlace, IdentifierTable};
     use super::super::ruby_layout::RubyLayout;
     use super::super::thread_memory::tests::SyntheticMemory;
     use super::*;
@@ -255,7 +255,12 @@ mod tests {
         let layout = RubyLayout::of("3.1.2").expect("known");
         (
             memory,
-            Ruby::new(layout, ContextPlace::OfLockHolder(0), Some(0x1000)),
+            Ruby::new(
+                layout,
+                ContextPlace::OfLockHolder(0),
+                Some(0x1000),
+                IdentifierTable::Within(Vec::new()),
+            ),
         )
     }
 

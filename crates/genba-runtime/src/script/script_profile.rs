@@ -279,7 +279,10 @@ impl NameTable {
 
     /// Native frames with the method of the language that is written in C at the outer end, instead of frames without a name.
     fn under_c_method(&mut self, method: &str, native: &NativeCallees) -> NativeCallees {
-        let module = native.frames.first().map(|id| &self.list[*id as usize].module);
+        let module = native
+            .frames
+            .first()
+            .map(|id| &self.list[*id as usize].module);
         let outermost = FunctionName {
             function: format!("{method} (C)"),
             module: module.cloned().unwrap_or_default(),

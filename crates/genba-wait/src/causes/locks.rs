@@ -1,6 +1,6 @@
 //! Locks that threads wait for.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::Chain;
@@ -108,15 +108,17 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         let queued = view.queued_after(&lock.threads);
         // Other programs queue a thread for longer, and as often where it never waited.
         let own = queued * view.own_part_of_queue();
+        // Threads that end one after the other wait for the lock while the others are waited for.
+        let saved = on_path.max(view.own_wall() - wall_side_by_side(view, object.as_ref()));
         // A shorter section, or a lock for each part of the data, takes most of the waiting away.
         all.push(Found {
             cause: match over_io {
                 true => WaitCause::LockHeldOverIo,
                 false => WaitCause::LockContention,
             },
-            waits_ns: on_path,
+            waits_ns: saved,
             work_remains: true,
-            saved_ns: (on_path * 0.9 + own, on_path * 0.5, on_path + queued),
+            saved_ns: (saved * 0.9 + own, on_path * 0.5, saved + queued),
             waiter: waiter.clone(),
             holder,
             object,
@@ -124,6 +126,49 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         });
     }
     all
+}
+
+/// The wall time if those who waited for a lock, and who held it then, had worked side by side, ns: what other threads are
+/// waited for in the end, and the longest that one of these lives but for its waits for others.
+fn wall_side_by_side(view: &View<'_>, object: Option<&String>) -> f64 {
+    let states = &view.recording.states;
+    let wants = |state: u32| {
+        let state = &view.states[state as usize];
+        state.reason == WaitReason::Lock && state.object.as_ref() == object
+    };
+    let holding: HashSet<u32> = (view.recording.pairs.iter())
+        .filter(|pair| wants(pair.waiter))
+        .map(|pair| pair.holder)
+        .collect();
+    let waiters = (0u32..).take(states.len()).filter(|state| wants(*state));
+    let threads: HashSet<u32> = waiters.map(|state| states[state as usize].thread).collect();
+    let ends_with_them = |chain: &&Chain| {
+        let end = chain.states[chain.states.len() - 1];
+        holding.contains(&end) || threads.contains(&states[end as usize].thread)
+    };
+    let with_them: f64 = (view.chains.iter())
+        .filter(ends_with_them)
+        .map(|chain| chain.ns)
+        .sum();
+    let holders = holding.iter().map(|state| states[*state as usize].thread);
+    let threads: HashSet<u32> = holders.chain(threads.iter().copied()).collect();
+    let mut alone: HashMap<u32, f64> = (threads.iter())
+        .map(|index| {
+            let thread = &view.recording.threads[*index as usize];
+            (*index, thread.ended.saturating_sub(thread.began) as f64)
+        })
+        .collect();
+    for (state, seen) in view.states.iter().zip(states) {
+        let for_others = matches!(
+            state.reason,
+            WaitReason::Lock | WaitReason::Condition | WaitReason::Join
+        );
+        if let Some(alone) = alone.get_mut(&seen.thread).filter(|_| for_others) {
+            *alone -= seen.ns;
+        }
+    }
+    let rest = 1.0 - with_them / view.chained().max(1.0);
+    rest * view.own_wall() + alone.values().copied().fold(0.0, f64::max)
 }
 
 /// Where threads wait for the world outside: files, the disk, other processes, a time.

@@ -82,6 +82,29 @@ fn a_lock_held_over_io() {
     assert_eq!(holder, Some("store"));
 }
 
+/// The first thread has the lock until it ends, and the other does its work after that.
+#[test]
+fn a_lock_that_one_thread_keeps_until_it_ends() {
+    let one_after_the_other = |waits: f64| {
+        let mut made = SyntheticRecording::new(3, 1000.0);
+        let joins = made.waits(0, WaitReason::Join, &["main"], (1000.0, 2));
+        let first = made.waits(1, WaitReason::Fsync, &["store"], (500.0, 100));
+        let wants = made.waits(2, WaitReason::Lock, &["add"], (waits, 10));
+        let second = made.waits(2, WaitReason::Fsync, &["store"], (500.0, 100));
+        made.recording.threads[1].ended /= 2;
+        made.chain(&[joins, first], 480.0, 480.0, 0.0);
+        made.chain(&[joins, wants, first], 20.0, 20.0, 0.0);
+        made.chain(&[joins, second], 500.0, 500.0, 0.0);
+        let mut found = made.view(findings).into_iter();
+        let lock = found.find(|found| found.cause == WaitCause::LockHeldOverIo);
+        lock.map(|lock| lock.predicted_speedup)
+    };
+    let gain = one_after_the_other(500.0).expect("found");
+    assert!(gain.value > 1.7 && gain.high >= 2.0, "{gain:?}");
+    // It waited for something else.
+    assert_eq!(one_after_the_other(20.0), None);
+}
+
 #[test]
 fn a_holder_that_runs_in_a_call_for_a_file_holds_over_io() {
     let held = |function: &str| {
