@@ -16,6 +16,13 @@ const WAITING: [(&str, &str); 7] = [
     ("thread_sched_to_running", "the GVL"),
     ("thread_sched_wait_running_turn", "the GVL"),
 ];
+/// Since 3.3 a thread of Ruby that waits for anything ends where it would wait for its turn: these say that it waits for
+/// something else first.
+const FOR_OTHER_REASONS: [&str; 3] = [
+    "native_sleep",
+    "thread_sched_to_waiting_until_wakeup",
+    "thread_sched_wait_events",
+];
 /// Frames between the kernel and these functions: the C library's, and wrappers of conditions.
 const MAX_BETWEEN: usize = 6;
 
@@ -26,8 +33,14 @@ pub fn runtime_lock(reason: WaitReason, stack: &[NamedFrame]) -> Option<&'static
         return None;
     }
     let user = stack.iter().filter(|frame| !frame.kernel);
-    user.take(MAX_BETWEEN).find_map(|frame| {
-        let name = base_name(&frame.place.function);
+    let names: Vec<&str> = user
+        .take(MAX_BETWEEN + 2)
+        .map(|frame| base_name(&frame.place.function))
+        .collect();
+    if names.iter().any(|name| FOR_OTHER_REASONS.contains(name)) {
+        return None;
+    }
+    names.iter().take(MAX_BETWEEN).find_map(|name| {
         let found = WAITING.iter().find(|(waits, _)| is_variant(name, waits))?;
         Some(found.1)
     })
@@ -87,6 +100,15 @@ mod tests {
         // The name far below what waits.
         let far = ["futex", "a", "b", "c", "d", "e", "take_gil"];
         assert_eq!(lock(WaitReason::Condition, &far), None);
+        // A wait on a queue of Ruby 3.3.
+        let queue = [
+            "pthread_cond_wait",
+            "thread_sched_wait_running_turn",
+            "thread_sched_to_waiting_until_wakeup",
+            "native_sleep",
+            "sleep_forever",
+        ];
+        assert_eq!(lock(WaitReason::Condition, &queue), None);
         let user = ["pthread_cond_wait", "take_gilded_coins"];
         assert_eq!(lock(WaitReason::Condition, &user), None);
     }

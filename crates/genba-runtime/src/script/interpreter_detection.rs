@@ -10,7 +10,7 @@ use object::{Endianness, Object, ObjectSymbol};
 
 use super::python_frames::Python;
 use super::python_layout::Layout;
-use super::ruby_frames::{ContextPlace, IdentifierTable, Ruby, ThreadModule};
+use super::ruby_frames::{ContextPlace, Ruby, ThreadModule, Variable, Variables};
 use super::ruby_layout::RubyLayout;
 use super::thread_memory::{Memory, ProcessMemory};
 
@@ -265,12 +265,13 @@ fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
     });
     Some(match layout.zip(context) {
         Some((layout, context)) => {
-            let vm = module.variable("ruby_current_vm_ptr");
-            let identifiers = match module.variable("ruby_global_symbols") {
-                Some(at) => IdentifierTable::At(at),
-                None => IdentifierTable::Within(module.variables()),
+            let variable = |name| Variable::of_symbol(module.variable(name));
+            let variables = Variables {
+                vm: variable("ruby_current_vm_ptr"),
+                identifiers: variable("ruby_global_symbols"),
+                all: module.variables(),
             };
-            let ruby = Box::new(Ruby::new(layout, context, vm, identifiers));
+            let ruby = Box::new(Ruby::new(layout, context, variables));
             Detected::Known(Runtime::Ruby(ruby), name)
         }
         None => Detected::Unknown(name),

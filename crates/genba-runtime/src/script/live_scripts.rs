@@ -113,7 +113,6 @@ impl Scripts for LiveScripts {
                 if let Some(holder) = ruby.mutex_holder(&memory, tid, word) {
                     return Some(lock("a Mutex", false, Some(holder)));
                 }
-                word?;
                 let pointer = known.pointer(&memory, tid)?;
                 let Runtime::Ruby(ruby) = &mut known.runtime else {
                     return None;
@@ -167,7 +166,7 @@ impl Known {
         if !looks.is_power_of_two() && !looks.is_multiple_of(LOOKS_UNTIL_RETRY) {
             return None;
         }
-        self.pointers = match &self.runtime {
+        self.pointers = match &mut self.runtime {
             Runtime::Python(python) => python.thread_pointers(memory),
             Runtime::Ruby(ruby) => ruby.thread_pointers(memory),
         };

@@ -8,15 +8,16 @@
 mod c_methods;
 mod lines;
 mod objects;
+mod variables;
 
 use std::collections::{HashMap, HashSet};
 
 use c_methods::CMethods;
-pub use c_methods::IdentifierTable;
 use lines::Lines;
 use objects::{IMEMO_ISEQ, IMEMO_SHIFT, T_IMEMO, TYPE, path, string};
+pub use variables::Variable;
 
-use super::ruby_layout::RubyLayout;
+use super::ruby_layout::{RubyLayout, ThreadLayout};
 use super::script_stacks::{Function, Stacks, WRITTEN_IN_C};
 use super::stack_nodes::StackNodeCache;
 use super::thread_memory::{Memory, word_at};
@@ -77,12 +78,23 @@ pub enum ThreadModule {
     NumberAt(u64),
 }
 
+/// The interpreter's variables in a process.
+#[derive(Default)]
+pub struct Variables {
+    /// `ruby_current_vm_ptr`.
+    pub vm: Variable,
+    /// `ruby_global_symbols`.
+    pub identifiers: Variable,
+    /// Addresses and bytes of all of them.
+    pub all: Vec<(u64, u64)>,
+}
+
 /// Reads stacks of one process.
 pub struct Ruby {
     layout: &'static RubyLayout,
     context: ContextPlace,
-    /// Where `ruby_current_vm_ptr` is.
-    vm: Option<u64>,
+    vm: Variable,
+    variables: Vec<(u64, u64)>,
     c_methods: CMethods,
     iseqs: HashMap<u64, Iseq>,
     node_cache: StackNodeCache,
@@ -99,27 +111,35 @@ struct Iseq {
 }
 
 impl Ruby {
-    /// `vm` is where `ruby_current_vm_ptr` is, if its symbol is there.
     #[must_use]
-    pub fn new(
-        layout: &'static RubyLayout,
-        context: ContextPlace,
-        vm: Option<u64>,
-        identifiers: IdentifierTable,
-    ) -> Self {
+    pub fn new(layout: &'static RubyLayout, context: ContextPlace, variables: Variables) -> Self {
         Self {
             layout,
             context,
-            vm,
-            c_methods: CMethods::new(identifiers),
+            vm: variables.vm,
+            c_methods: CMethods::new(variables.identifiers),
+            variables: variables.all,
             iseqs: HashMap::new(),
             node_cache: StackNodeCache::default(),
         }
     }
 
-    /// Where `ruby_current_vm_ptr` is, of a version whose GVL and threads are known.
-    pub(super) fn vm_with_known_gvl(&self) -> Option<u64> {
-        self.vm.filter(|_| self.layout.has_known_gvl)
+    /// Where `ruby_current_vm_ptr` is, and the threads that it leads to, of a version whose GVL is known.
+    pub(super) fn vm_with_known_gvl(&self) -> Option<(u64, &'static ThreadLayout)> {
+        self.vm.at.zip(self.layout.threads)
+    }
+
+    /// Looks for `ruby_current_vm_ptr` where it has no symbol.
+    pub(super) fn locate_vm(
+        &mut self,
+        is_vm: impl Fn(&ThreadLayout, u64) -> bool,
+        memory: &impl Memory,
+    ) {
+        let Some(layout) = self.layout.threads else {
+            return;
+        };
+        let is_vm = |bytes: &[u8], _| is_vm(layout, word_at(bytes, 0));
+        self.vm.locate(memory, &self.variables, is_vm);
     }
 
     /// The stack of the thread with this thread pointer. `Ok(None)` where it has no Ruby frame.
@@ -192,7 +212,7 @@ impl Ruby {
             .map(|bytes| word_at(bytes, control::ENVIRONMENT))
             .last()?;
         self.c_methods
-            .name(memory, self.layout, environment)
+            .name(memory, self.layout, &self.variables, environment)
             .map(str::to_owned)
     }
 
@@ -333,8 +353,7 @@ mod tests {
     fn reader_with(module: u64, offsets: Vec<u64>) -> Ruby {
         let module = ThreadModule::NumberAt(module);
         let place = ContextPlace::PerThread { module, offsets };
-        let identifiers = IdentifierTable::Within(Vec::new());
-        Ruby::new(layout(), place, None, identifiers)
+        Ruby::new(layout(), place, Variables::default())
     }
 
     fn embedded(memory: &mut SyntheticMemory, at: u64, text: &str) {

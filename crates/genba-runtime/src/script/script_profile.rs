@@ -9,6 +9,7 @@ use genba_model::{
 use genba_profile::reader::{StackId, Tables};
 use genba_profile::{ReadError, ReadOptions, Recording, jit};
 
+use super::interpreter_detection::may_be_interpreter;
 use super::python311_opcodes;
 use super::script_sampler::{SAMPLES, STACKS, unknown_layout_note};
 use super::script_stacks::Stacks;
@@ -279,13 +280,14 @@ impl NameTable {
 
     /// Native frames with the method of the language that is written in C at the outer end, instead of frames without a name.
     fn under_c_method(&mut self, method: &str, native: &NativeCallees) -> NativeCallees {
-        let module = native
+        let modules = native
             .frames
-            .first()
+            .iter()
             .map(|id| &self.list[*id as usize].module);
+        let interpreters = modules.filter(|module| may_be_interpreter(module));
         let outermost = FunctionName {
             function: format!("{method} (C)"),
-            module: module.cloned().unwrap_or_default(),
+            module: interpreters.last().cloned().unwrap_or_default(),
             kernel: false,
         };
         let outermost = self.number(outermost);

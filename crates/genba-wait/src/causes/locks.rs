@@ -109,7 +109,8 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         // Other programs queue a thread for longer, and as often where it never waited.
         let own = queued * view.own_part_of_queue();
         // Threads that end one after the other wait for the lock while the others are waited for.
-        let saved = on_path.max(view.own_wall() - wall_side_by_side(view, object.as_ref()));
+        let side_by_side = view.own_wall() - wall_side_by_side(view, object.as_ref());
+        let saved = on_path.max(side_by_side.min(lock.ns));
         // A shorter section, or a lock for each part of the data, takes most of the waiting away.
         all.push(Found {
             cause: match over_io {

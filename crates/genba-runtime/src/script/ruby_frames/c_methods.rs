@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::super::ruby_layout::RubyLayout;
 use super::super::thread_memory::{Memory, word_at};
 use super::objects::{IMEMO_SHIFT, T_ARRAY, T_IMEMO, TYPE, USER1, string};
+use super::variables::Variable;
 
 /// `rb_symbols_t`.
 mod symbols {
@@ -43,41 +44,29 @@ const WORDS: u64 = 2;
 const PLAUSIBLE: std::ops::Range<u64> = 512..1 << 26;
 /// Operators of a letter, which number themselves in all versions.
 const OPERATORS: [u8; 4] = *b"+-*<";
-/// Bytes of variables that are searched.
-const MAX_VARIABLES: u64 = 16 << 20;
-/// Searches of a library without the symbol: the first may come before the interpreter is set up.
-const MAX_SEARCHES: u32 = 8;
-
-/// Where the table of identifiers is.
-#[derive(Clone, Debug)]
-pub enum IdentifierTable {
-    /// At this address.
-    At(u64),
-    /// Among variables: addresses and bytes of what is searched.
-    Within(Vec<(u64, u64)>),
-}
 
 /// The methods of a process that are written in C.
 pub struct CMethods {
-    table: IdentifierTable,
-    searches: u32,
+    table: Variable,
     names: HashMap<u64, String>,
 }
 
 impl CMethods {
-    pub fn new(table: IdentifierTable) -> Self {
+    /// `table`: `ruby_global_symbols`.
+    pub fn new(table: Variable) -> Self {
         Self {
             table,
-            searches: 0,
             names: HashMap::new(),
         }
     }
 
-    /// The name of the method whose frame has this environment, if it is a method written in C.
+    /// The name of the method whose frame has this environment, if it is a method written in C. `variables`: where the
+    /// interpreter's variables are, with their bytes.
     pub fn name(
         &mut self,
         memory: &impl Memory,
         layout: &RubyLayout,
+        variables: &[(u64, u64)],
         environment: u64,
     ) -> Option<&str> {
         let at = environment.checked_sub(environment::BEFORE)?;
@@ -92,28 +81,12 @@ impl CMethods {
         }
         let identifier = word_at(&method, entry::NAME);
         if !self.names.contains_key(&identifier) {
-            let table = self.table(memory, layout)?;
+            let is_table = |bytes: &[u8], at| is_table(memory, layout, bytes, at);
+            let table = self.table.locate(memory, variables, is_table)?;
             let name = name(memory, layout, table, identifier)?;
             self.names.insert(identifier, name);
         }
         self.names.get(&identifier).map(String::as_str)
-    }
-
-    fn table(&mut self, memory: &impl Memory, layout: &RubyLayout) -> Option<u64> {
-        match &self.table {
-            IdentifierTable::At(address) => Some(*address),
-            IdentifierTable::Within(variables) => {
-                if self.searches >= MAX_SEARCHES {
-                    return None;
-                }
-                self.searches += 1;
-                let found = variables
-                    .iter()
-                    .find_map(|range| search(memory, layout, *range))?;
-                self.table = IdentifierTable::At(found);
-                Some(found)
-            }
-        }
     }
 }
 
@@ -141,25 +114,17 @@ fn item(memory: &impl Memory, array: u64, index: u64) -> Option<u64> {
         .then(|| word_at(&head, POINTER).checked_add(index * 8))?
 }
 
-/// The table among variables: the one in which operators have their names.
-fn search(memory: &impl Memory, layout: &RubyLayout, (start, bytes): (u64, u64)) -> Option<u64> {
-    let variables = memory.some(start, usize::try_from(bytes.min(MAX_VARIABLES)).ok()?);
-    let last = variables.len().checked_sub(symbols::SIZE)?;
-    (0..=last).step_by(8).find_map(|at| {
-        let names = word_at(&variables, at + symbols::NAMES);
-        if !PLAUSIBLE.contains(&word_at(&variables, at + symbols::LAST))
-            || names == 0
-            || !names.is_multiple_of(8)
-        {
-            return None;
-        }
-        let table = start.checked_add(at as u64)?;
-        let is_named = |letter: &u8| {
-            name(memory, layout, table, u64::from(*letter))
-                .is_some_and(|name| name.as_bytes() == [*letter])
-        };
-        OPERATORS.iter().all(is_named).then_some(table)
-    })
+/// Whether these variables begin with the table: operators have their names in it.
+fn is_table(memory: &impl Memory, layout: &RubyLayout, variables: &[u8], at: u64) -> bool {
+    let names = word_at(variables, symbols::NAMES);
+    let is_named = |letter: &u8| {
+        name(memory, layout, at, u64::from(*letter))
+            .is_some_and(|name| name.as_bytes() == [*letter])
+    };
+    PLAUSIBLE.contains(&word_at(variables, symbols::LAST))
+        && names != 0
+        && names.is_multiple_of(8)
+        && OPERATORS.iter().all(is_named)
 }
 
 #[cfg(test)]
@@ -212,47 +177,42 @@ mod tests {
         memory
     }
 
+    fn named(methods: &mut CMethods, memory: &SyntheticMemory) -> Option<String> {
+        let variables = [(VARIABLES, 64)];
+        let name = methods.name(memory, layout(), &variables, ENVIRONMENT);
+        name.map(str::to_owned)
+    }
+
     fn stripped() -> CMethods {
-        CMethods::new(IdentifierTable::Within(vec![(VARIABLES, 64)]))
+        CMethods::new(Variable::default())
     }
 
     #[test]
     fn name_is_found_in_a_stripped_library() {
-        let memory = process();
+        let mut memory = process();
         let mut methods = stripped();
-        assert_eq!(methods.name(&memory, layout(), ENVIRONMENT), Some("sleep"));
+        assert_eq!(named(&mut methods, &memory).as_deref(), Some("sleep"));
         // It is known from now on.
-        let mut memory = memory;
         memory.0.remove(&0x3000);
-        assert_eq!(methods.name(&memory, layout(), ENVIRONMENT), Some("sleep"));
-        assert_eq!(stripped().name(&memory, layout(), ENVIRONMENT), None);
+        assert_eq!(named(&mut methods, &memory).as_deref(), Some("sleep"));
+        assert_eq!(named(&mut stripped(), &memory), None);
     }
 
     #[test]
     fn operators_number_themselves() {
         let mut memory = process();
         memory.overwrite(vec![(0xa000 + 24, u64::from(b'<'))]);
-        let mut methods = CMethods::new(IdentifierTable::At(VARIABLES + 24));
-        assert_eq!(methods.name(&memory, layout(), ENVIRONMENT), Some("<"));
+        let mut methods = CMethods::new(Variable::of_symbol(Some(VARIABLES + 24)));
+        assert_eq!(named(&mut methods, &memory).as_deref(), Some("<"));
     }
 
     #[test]
     fn other_frames_have_no_name() {
         let mut memory = process();
         memory.overwrite(vec![(0x9010, 0x1111_0001)]);
-        assert_eq!(stripped().name(&memory, layout(), ENVIRONMENT), None);
+        assert_eq!(named(&mut stripped(), &memory), None);
         let mut memory = process();
         memory.overwrite(vec![(0xa000, T_STRING)]);
-        assert_eq!(stripped().name(&memory, layout(), ENVIRONMENT), None);
-    }
-
-    #[test]
-    fn search_that_finds_nothing_is_given_up() {
-        let memory = process();
-        let mut methods = CMethods::new(IdentifierTable::Within(vec![(0x9000, 24)]));
-        for _ in 0..MAX_SEARCHES + 2 {
-            assert_eq!(methods.name(&memory, layout(), ENVIRONMENT), None);
-        }
-        assert_eq!(methods.searches, MAX_SEARCHES);
+        assert_eq!(named(&mut stripped(), &memory), None);
     }
 }
