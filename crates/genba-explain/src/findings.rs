@@ -2,7 +2,7 @@
 //!
 //! Nothing below the minimum gain; nothing but `unoptimised-build` in code that was built without
 //! optimisation; of several candidates for the same instructions the one with the largest gain,
-//! so that no time is gained twice, in the order of the gains by the model; no candidate that only says that
+//! so that no time is gained twice, in the order of the gains that outcomes make likely; no candidate that only says that
 //! loads miss, or that something is scanned again, where another says why.
 
 use genba_model::{Diagnosis, Estimate};
@@ -52,9 +52,12 @@ pub fn findings(
         .collect();
     let mut explained = explained.into_iter();
     rated.retain(|_| !explained.next().unwrap_or(false));
+    let likely = |one: &(Candidate, Estimate, Estimate)| {
+        calibrated(one.0.cause, one.2, input.program.cpu_seconds).value
+    };
     rated.sort_by(|a, b| {
-        b.2.value
-            .total_cmp(&a.2.value)
+        likely(b)
+            .total_cmp(&likely(a))
             .then_with(|| a.0.cause.id().cmp(b.0.cause.id()))
     });
     let mut taken: Vec<Candidate> = Vec::new();

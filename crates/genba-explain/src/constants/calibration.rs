@@ -31,6 +31,7 @@ pub(crate) const GROUPS: [Outcomes; 2] = [
         ],
         count: 35,
         low: 0.542,
+        middle: 1.05,
         high: 2.61,
     }, // From the time of work that need not be done, of data that need not be waited for.
     Outcomes {
@@ -59,6 +60,7 @@ pub(crate) const GROUPS: [Outcomes; 2] = [
         ],
         count: 57,
         low: 0.46,
+        middle: 1.91,
         high: 5.39,
     },
 ];
@@ -68,5 +70,6 @@ pub(crate) const OTHERS: Outcomes = Outcomes {
     causes: &[],
     count: 94,
     low: 0.552,
+    middle: 1.33,
     high: 4.6,
 };

@@ -4,7 +4,8 @@
 //! one. The score of an outcome is ln((measured − 1) ÷ (modelled − 1)), the logarithm of the odds of the saved time:
 //! it has no end where little or nearly everything is gained. Of the causes of a group (V. Vovk et al., "Algorithmic learning in a
 //! random world", 2005: Mondrian prediction) the conformal quantiles of the scores, the ⌈(n + 1)·q⌉th smallest of n (J. Lei et
-//! al., JASA 2018), are the ends of the interval; the estimate stays the model's, which is of this program alone. `corpus/calibrate` makes the constants of the table;
+//! al., JASA 2018), are the ends of the interval, and their median is the estimate: of work that need not be done the model sees a
+//! part. `corpus/calibrate` makes the constants of the table;
 //! the tests here compare them with it. On programs like those of the table the interval holds the level's part of
 //! outcomes; on others, `docs/explain.md` says what was counted.
 
@@ -22,6 +23,8 @@ pub(crate) struct Outcomes {
     pub count: usize,
     /// Lower conformal quantile.
     pub low: f64,
+    /// Median.
+    pub middle: f64,
     /// Upper conformal quantile.
     pub high: f64,
 }
@@ -39,11 +42,10 @@ pub(crate) fn calibrated(cause: Cause, modelled: Estimate, cpu_seconds: f64) -> 
     let group = outcomes(cause);
     let most = max_speedup(cpu_seconds);
     let speedup = |factor: f64| (1.0 + (modelled.value - 1.0) * factor).min(most);
-    let value = modelled.value.min(most);
     Estimate {
-        value,
-        low: speedup(group.low).min(value),
-        high: speedup(group.high).max(value),
+        value: speedup(group.middle),
+        low: speedup(group.low),
+        high: speedup(group.high),
     }
 }
 
@@ -85,7 +87,13 @@ mod tests {
             let tail = (1.0 - LEVEL) / 2.0;
             let mirrored: Vec<f64> = ratios.iter().rev().map(|ratio| -ratio).collect();
             let low = -quantile(&mirrored, 1.0 - tail);
-            for (constant, ratio) in [(group.low, low), (group.high, quantile(ratios, 1.0 - tail))]
+            let half = ratios.len() / 2;
+            let middle = match ratios.len() % 2 {
+                0 => f64::midpoint(ratios[half - 1], ratios[half]),
+                _ => ratios[half],
+            };
+            let high = quantile(ratios, 1.0 - tail);
+            for (constant, ratio) in [(group.low, low), (group.middle, middle), (group.high, high)]
             {
                 assert!(
                     close(constant, ratio),
