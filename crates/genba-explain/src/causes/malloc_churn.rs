@@ -9,7 +9,8 @@
 //! **Confirmation.** Another allocator (`LD_PRELOAD`): if the time changes, it is the allocator's.
 //!
 //! **Gain.** Nearly all of the allocator's time. Copying, constructing and destroying what was
-//! allocated, and its cache misses, may go as well: that is the upper bound only.
+//! allocated, and its cache misses, may go as well: that is the upper bound only. Copies of what had been copied before are
+//! `repeated-copy`'s.
 //!
 //! **Source.** E. Berger, B. Zorn, K. McKinley, *Reconsidering custom memory allocation*, OOPSLA
 //! 2002: regions gain where much is freed together, general custom allocators seldom.
@@ -17,7 +18,7 @@
 use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 
 use crate::candidate::Candidate;
-use crate::causes::realloc_growth;
+use crate::causes::{realloc_growth, repeated_copy};
 use crate::constants::counts::{
     MIN_ALLOCATION_TURNOVER, MIN_ALLOCATIONS_PER_SECOND, MIN_BYTES_OF_ALLOCATION,
 };
@@ -98,7 +99,8 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let here = asker.map_or_else(|| top.site.clone(), |one| one.0);
     let asked = top.calls * of_line;
     let part = (asked / calls.max(1) as f64).min(1.0);
-    let machinery = machinery(input, &lines);
+    // Bytes that are copied again and again are copied in memory that is kept, too.
+    let machinery = (machinery(input, &lines) - repeated_copy::time_of_copies(input)).max(0.0);
     let rest = (1.0 - share - machinery).max(0.0);
     // Inlined code of containers (moves, constructors, destructors) counts as the user's.
     let containers = top.users.iter().any(|user| !user.through.is_empty());

@@ -46,9 +46,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         return Vec::new();
     }
     let bytes = BytesOfCalls::of(&sites);
-    let all: Vec<Copying<'_>> = (sites.observed.repeated_copies.iter())
-        .filter_map(|seen| copying(&sites, &bytes, seen))
-        .collect();
+    let all = all_copying(&sites, &bytes);
     let mut found: Vec<Candidate> = chains(&all)
         .into_iter()
         .filter_map(|chain| candidate(&sites, &bytes, &chain))
@@ -57,8 +55,35 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found
 }
 
+/// Share of the time that goes into copies of what had been copied before, and into those first copies.
+pub(crate) fn time_of_copies(input: &AnalysisInput) -> f64 {
+    let Some(sites) = ObservedSites::of(input) else {
+        return 0.0;
+    };
+    let bytes = BytesOfCalls::of(&sites);
+    let all = all_copying(&sites, &bytes);
+    let again: f64 = all.iter().map(|one| one.share).sum();
+    let first = first_copies(&sites, &bytes, &all.iter().collect::<Vec<_>>());
+    (again + first).min(1.0)
+}
+
+fn all_copying<'a>(sites: &ObservedSites<'a>, bytes: &BytesOfCalls) -> Vec<Copying<'a>> {
+    (sites.observed.repeated_copies.iter())
+        .filter_map(|seen| copying(sites, bytes, seen))
+        .collect()
+}
+
+/// Share of the time of the copies that made what these copy.
+fn first_copies(sites: &ObservedSites<'_>, bytes: &BytesOfCalls, chain: &[&Copying<'_>]) -> f64 {
+    let mut origins: Vec<CodePoint> = chain.iter().map(|one| one.seen.previous).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    origins.retain(|&at| chain.iter().all(|one| one.seen.at != at));
+    origins.into_iter().map(|at| bytes.share(sites, at)).sum()
+}
+
 fn copying<'a>(
-    sites: &ObservedSites<'_>,
+    sites: &ObservedSites<'a>,
     bytes: &BytesOfCalls,
     seen: &'a RepeatedCopy,
 ) -> Option<Copying<'a>> {
@@ -190,14 +215,7 @@ fn candidate(
     let allocator = input.share_where(|f| is_allocator(&f.function));
     let (value, low, high) = REPEATED_COPIES_SAVED;
     // Where the last copy serves as well as what was copied first, that goes, too.
-    let mut origins: Vec<CodePoint> = chain.iter().map(|one| one.seen.previous).collect();
-    origins.sort_unstable();
-    origins.dedup();
-    origins.retain(|&at| chain.iter().all(|one| one.seen.at != at));
-    let origins = origins
-        .into_iter()
-        .map(|at| bytes.share(sites, at))
-        .sum::<f64>();
+    let origins = first_copies(sites, bytes, chain);
     one.saves(&[
         SavedTime::of(origins, FIRST_COPY_SAVED),
         SavedTime::within(

@@ -255,6 +255,16 @@ fn copy_of_what_was_just_copied_is_found() {
     );
 }
 
+/// Not the allocator's, whatever allocates in between.
+#[test]
+fn time_of_copies_made_again_has_the_first_ones() {
+    let share = repeated_copy::time_of_copies(&copied_twice(4096.0, 0.98));
+    assert!((share - 0.8).abs() < 1e-6, "{share}");
+    for other in [copied_twice(4096.0, 0.3), copied_twice(8.0, 0.98)] {
+        assert!(repeated_copy::time_of_copies(&other).abs() < 1e-9);
+    }
+}
+
 #[test]
 fn copies_of_new_or_few_bytes_are_not_repeated() {
     assert!(repeated_copy::detect(&copied_twice(4096.0, 0.3)).is_empty());
