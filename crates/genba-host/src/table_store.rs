@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CalibrateError, CalibrateOptions, CalibrateWatch, calibrate};
 
 /// Changes with the kernels, the forms or their meaning, so that older tables are remeasured.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 /// Maximum size of a file, bytes; a table has some 100 kB.
 const MAX_BYTES: u64 = 4 << 20;
 /// Maximum number of forms in a table.

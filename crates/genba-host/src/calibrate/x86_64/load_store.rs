@@ -28,8 +28,8 @@ pub(super) fn add(p: &mut Plan) {
         .setup(|a| a.mov(rax, qword_ptr(r14 + PLACE)));
     }
     p.chain("mov r64, m64", |a, _| a.mov(rax, qword_ptr(rax)))
-        .detail("from L1, one address")
-        .setup(itself);
+        .detail("from L1, of a ring of words")
+        .setup(ring);
     p.stream("mov r64, m64", |a, i| {
         a.mov(STREAMS[i % 11], qword_ptr(r14 + 64 * (i as i32 % 40)))
     });
@@ -79,10 +79,17 @@ pub(super) fn add(p: &mut Plan) {
     vectors(p);
 }
 
-/// Makes `rax` the address of a word that holds its own address.
-fn itself(a: &mut CodeAssembler) -> super::kernel_plan::Emitted {
-    a.lea(rax, qword_ptr(r14 + 2048))?;
-    a.mov(qword_ptr(rax), rax)
+/// Makes `rax` the address of the first of some words of which each holds the next one's address. Each instruction of a chain
+/// loads another word in each round: what always loads the same, some processors do not wait for (Golden Cove).
+fn ring(a: &mut CodeAssembler) -> super::kernel_plan::Emitted {
+    /// Has no factor in common with the instances of a chain.
+    const WORDS: i32 = 13;
+    let word = |index: i32| r14 + (2048 + 64 * index);
+    for index in 0..WORDS {
+        a.lea(rax, qword_ptr(word((index + 1) % WORDS)))?;
+        a.mov(qword_ptr(word(index)), rax)?;
+    }
+    a.lea(rax, qword_ptr(word(0)))
 }
 
 fn vectors(p: &mut Plan) {
@@ -90,7 +97,7 @@ fn vectors(p: &mut Plan) {
         a.movq(xmm0, qword_ptr(rax))?;
         a.movq(rax, xmm0)
     })
-    .setup(itself)
+    .setup(ring)
     .minus(&["movq r64, xmm"])
     .detail("from L1; with movq");
     p.stream("movsd xmm, m64", |a, i| {
@@ -115,7 +122,7 @@ fn vectors(p: &mut Plan) {
             a.vmovq(rax, xmm0)
         })
         .fill(Fill::Ymm(Values::Double))
-        .setup(itself)
+        .setup(ring)
         .minus(&["movq r64, xmm"])
         .detail("from L1; with movq");
         p.stream("vmovups ymm, m256", |a, i| {
@@ -141,7 +148,7 @@ fn vectors(p: &mut Plan) {
             a.vmovq(rax, xmm0)
         })
         .fill(Fill::Zmm(Values::Double))
-        .setup(itself)
+        .setup(ring)
         .minus(&["movq r64, xmm"])
         .detail("from L1; with movq");
         p.stream("vmovups zmm, m512", |a, i| {
