@@ -2,7 +2,8 @@
 //! call reads there. Who looks for a byte again and again behind the last one found calls like that.
 //!
 //! Only calls between which the burst has none from the same place are compared. Two numbers that
-//! count alike are none: memory at the argument must have been read by the call.
+//! count alike are none: memory at the argument must have been read by the call. Nor does a call go through memory that
+//! looks at some fields of one large object after the other: of the way to the next a part must have been read.
 
 use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,10 @@ const MAX_STEP_BYTES: u64 = 1 << 16;
 /// How far behind the argument the first read may be: one vector that begins before it is aligned.
 const MAX_BYTES_TO_READ: u64 = 64;
 
+/// Part of the way to the next call that a call reads at least: searches that skip by the length of what they look for
+/// read one byte in many.
+const MIN_PART_READ: f64 = 1.0 / 16.0;
+
 /// Arguments that are looked at.
 const ARGUMENTS: usize = 3;
 
@@ -44,6 +49,8 @@ const MAX_CALLS_FOLLOWED: usize = 6;
 struct LastCall {
     arguments: [u64; 6],
     read: [bool; ARGUMENTS],
+    /// Bytes that were read behind each argument, no farther away than the longest step.
+    behind: [u64; ARGUMENTS],
 }
 
 /// Finds calls whose arguments advance, those with most calls first; of each the argument that does
@@ -64,21 +71,26 @@ pub(crate) fn advancing_calls(bursts: &[Burst]) -> Vec<AdvancingCall> {
                 _ => continue,
             };
             let place = (event.at, target);
-            let before = last.before(&place);
-            let both =
-                before.map(|before| arguments.iter().zip(&before.arguments).zip(&before.read));
-            for (argument, ((now, then), read)) in both.into_iter().flatten().enumerate() {
-                let step = now.wrapping_sub(*then);
-                let advances = *read && (1..=MAX_STEP_BYTES).contains(&step);
-                let key = (event.at, target, argument);
-                tally.count(key, advances);
-                if advances {
-                    let sum = passed.entry(key).or_default();
-                    *sum = (sum.0 + step, sum.1 + 1);
+            if let Some(before) = last.before(&place) {
+                for (argument, now) in arguments.iter().take(ARGUMENTS).enumerate() {
+                    let step = now.wrapping_sub(before.arguments[argument]);
+                    let is_step = (1..=MAX_STEP_BYTES).contains(&step);
+                    let part_read = before.behind[argument] as f64 / step as f64;
+                    let advances = is_step && before.read[argument] && part_read >= MIN_PART_READ;
+                    let key = (event.at, target, argument);
+                    tally.count(key, advances);
+                    if advances {
+                        let sum = passed.entry(key).or_default();
+                        *sum = (sum.0 + step, sum.1 + 1);
+                    }
                 }
             }
-            let read = [false; ARGUMENTS];
-            last.insert(place, LastCall { arguments, read });
+            let call = LastCall {
+                arguments,
+                read: [false; ARGUMENTS],
+                behind: [0; ARGUMENTS],
+            };
+            last.insert(place, call);
         }
         tally.end_of_burst(burst.weight);
     }
@@ -107,9 +119,12 @@ pub(crate) fn advancing_calls(bursts: &[Burst]) -> Vec<AdvancingCall> {
 
 impl LastCall {
     fn reads(&mut self, address: u64, size: u16) {
-        for (read, &begin) in self.read.iter_mut().zip(&self.arguments) {
-            let end = begin.saturating_add(MAX_BYTES_TO_READ);
-            *read |= address < end && begin < address.saturating_add(u64::from(size));
+        for (argument, &begin) in self.arguments.iter().take(ARGUMENTS).enumerate() {
+            let is_before = |bytes| address < begin.saturating_add(bytes);
+            if begin < address.saturating_add(u64::from(size)) {
+                self.read[argument] |= is_before(MAX_BYTES_TO_READ);
+                self.behind[argument] += u64::from(size) * u64::from(is_before(MAX_STEP_BYTES));
+            }
         }
     }
 }
@@ -151,6 +166,11 @@ mod tests {
         assert!(
             searches((0..100).map(|_| 0x1000), |begin| begin).is_empty(),
             "the same"
+        );
+        let objects = (0..100).map(|one| 0x1000 + 2048 * one);
+        assert!(
+            searches(objects, |begin| begin).is_empty(),
+            "one field of each"
         );
     }
 }

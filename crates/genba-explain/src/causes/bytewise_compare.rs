@@ -39,7 +39,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let of_loops = (all
         .iter()
         .filter(|one| one.stores.is_empty() && !one.turns_round))
-    .map(candidate);
+    .map(|one| candidate(input, one));
     let mut found: Vec<Candidate> = through_memory(input);
     for one in of_loops.chain(without_branches(input)) {
         // A position kept in a register is the smaller change, where it is the position that costs.
@@ -166,7 +166,7 @@ fn without_branches(input: &AnalysisInput) -> Vec<Candidate> {
     .collect()
 }
 
-fn candidate(found: &ByteLoop) -> Candidate {
+fn candidate(input: &AnalysisInput, found: &ByteLoop) -> Candidate {
     let fix = match (found.compares_two, found.by_table) {
         (true, _) => Fix::WideCompare,
         (_, true) => Fix::WideClasses,
@@ -179,11 +179,12 @@ fn candidate(found: &ByteLoop) -> Candidate {
         fix,
     );
     one.affected = found.path.clone();
-    one.residual_fraction = found.residual_fraction(match found.run < MIN_BYTES_IN_RUN {
+    let wide = match found.run < MIN_BYTES_IN_RUN {
         true => WORD_COMPARE_CYCLES,
         false if found.by_table => CLASS_TEST_CYCLES,
         false => BYTE_COMPARE_CYCLES,
-    });
+    };
+    one.residual_fraction = found.residual_fraction(input, wide);
     one.executions = Some(found.iterations);
     one.cycles = Some(Estimate::exact(found.each));
     let operation = match found.by_table {

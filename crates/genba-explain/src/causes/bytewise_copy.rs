@@ -45,7 +45,7 @@ use crate::patterns::observed_sites::share_of_target;
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = byte_loops(input);
     let copied = all.iter().filter(|one| !one.stores.is_empty());
-    let mut found: Vec<Candidate> = copied.map(candidate).collect();
+    let mut found: Vec<Candidate> = copied.map(|one| candidate(input, one)).collect();
     found.extend(appended(input));
     found.extend(piecewise(input));
     found
@@ -240,7 +240,7 @@ fn appended(input: &AnalysisInput) -> Vec<Candidate> {
     found.into_iter().map(|one| one.0).collect()
 }
 
-fn candidate(found: &ByteLoop) -> Candidate {
+fn candidate(input: &AnalysisInput, found: &ByteLoop) -> Candidate {
     let mut site = found.stores.clone();
     site.extend(&found.loads);
     let mut one = Candidate::new(
@@ -253,7 +253,7 @@ fn candidate(found: &ByteLoop) -> Candidate {
         },
     );
     one.affected = found.path.clone();
-    one.residual_fraction = found.residual_fraction(BYTE_COPY_CYCLES);
+    one.residual_fraction = found.residual_fraction(input, BYTE_COPY_CYCLES);
     one.executions = Some(found.iterations);
     one.cycles = Some(Estimate::exact(found.each));
     found.facts(ByteOperation::Copy, one)

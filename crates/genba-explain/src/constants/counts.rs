@@ -14,7 +14,14 @@ pub(crate) const MIN_SEARCHES: u64 = 500;
 /// costs. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SEARCH: f64 = 150.0;
 
-/// The same where each element is compared by a call, which takes dozens of cycles. Chosen.
+/// Mean elements of a search whose elements are slow to reach (links, records that are pointed to), where it takes
+/// [`MIN_CYCLES_OF_SLOW_SEARCH`]. Chosen.
+pub(crate) const MIN_ELEMENTS_PER_SLOW_SEARCH: f64 = 30.0;
+
+/// Cycles of a search of such elements from which it is long: ten times what a hash look-up costs. Chosen.
+pub(crate) const MIN_CYCLES_OF_SLOW_SEARCH: f64 = 400.0;
+
+/// Mean elements per search where each element is compared by a call, which takes dozens of cycles. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SEARCH_BY_CALL: f64 = 30.0;
 
 /// Cycles of such a search ÷ those of a hash look-up from which it is long. Chosen.

@@ -105,11 +105,16 @@ pub enum Formatting {
     Item,
     /// It makes or ends a stream or a text.
     Around,
+    /// It hands each value to what puts it in: to code of the user's own, too.
+    Values,
 }
 
 /// Functions of C++'s streams and of Rust's `core::fmt`, but for those that pass on what is text already to a file.
 #[must_use]
 pub fn formatting(name: &str) -> Option<Formatting> {
+    if name == "core::fmt::write" {
+        return Some(Formatting::Values);
+    }
     let holds = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     if holds(&[
         "std::ostream",
@@ -140,6 +145,17 @@ pub fn formatting(name: &str) -> Option<Formatting> {
     ];
     let destroys = holds(&["stringstream<"]) && name.contains("::~");
     (holds(&AROUND) || destroys).then_some(Formatting::Around)
+}
+
+/// Part of a usual value that one makes whose type is in the name of `core::fmt`'s function for it: one byte has three
+/// digits at most, usual integers ten.
+#[must_use]
+pub fn part_of_value(name: &str) -> f64 {
+    let of_byte = |of: &str| name.starts_with('<') && name[1..].starts_with(of);
+    match ["u8 as ", "i8 as ", "bool as ", "char as "].iter().any(|of| of_byte(of)) {
+        true => 0.5,
+        false => 1.0,
+    }
 }
 
 /// `std::ostream& std::ostream::_M_insert<double>(double)`.
@@ -222,6 +238,14 @@ mod tests {
     }
 
     #[test]
+    fn values_of_one_byte_are_half_of_usual_ones() {
+        assert_eq!(part_of_value("<u8 as core::fmt::Display>::fmt"), 0.5);
+        assert_eq!(part_of_value("<u32 as core::fmt::Display>::fmt"), 1.0);
+        assert_eq!(part_of_value("u8 as "), 1.0);
+        assert_eq!(part_of_value(""), 1.0);
+    }
+
+    #[test]
     fn formatting_is_told_from_passing_text_on() {
         for (name, kind) in [
             ("std::ostream::operator<<", Formatting::Item),
@@ -231,6 +255,7 @@ mod tests {
             ),
             ("<u32 as core::fmt::Display>::fmt", Formatting::Item),
             ("alloc::fmt::format::format_inner", Formatting::Around),
+            ("core::fmt::write", Formatting::Values),
             (
                 "std::__cxx11::basic_ostringstream<char, std::char_traits<char>, std::allocator<char> \
                  >::basic_ostringstream",
@@ -241,6 +266,8 @@ mod tests {
         }
         for name in [
             "std::ostream::write",
+            "my::core::fmt::write",
+            "core::fmt::write_text",
             "std::ostream::flush",
             "std::getline",
             "my::format",

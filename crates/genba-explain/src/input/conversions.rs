@@ -9,7 +9,9 @@ use crate::constants::search_limits::{MAX_FORMAT_BYTES, MAX_USERS_OF_CONVERSION}
 use crate::constants::time_shares::MIN_SHARE_OF_CONVERSION;
 use crate::input::analysis_input::{FunctionInput, UserCall};
 use crate::input::call_paths::CallPaths;
-use crate::input::conversion_routines::{Formatting, Routine, formatting, routine, routine_name};
+use crate::input::conversion_routines::{
+    Formatting, Routine, formatting, part_of_value, routine, routine_name,
+};
 use crate::input::from_profile::is_own;
 use crate::input::values::CONSTANT;
 use crate::patterns::invariance::value_at;
@@ -135,6 +137,10 @@ fn formatted(
             continue;
         }
         let rust = is_rust_item(&one.name);
+        let share = match kind {
+            Formatting::Values => share_of_library(id, names, paths, inclusive),
+            Formatting::Item | Formatting::Around => share,
+        };
         let (calls, direct) = paths.users_but_through(id, &all);
         // Those that the library calls for a text say how many values it has.
         let counted = if rust {
@@ -172,7 +178,7 @@ fn formatted(
                 }
             };
             if kind == Formatting::Item && rust != timed {
-                line.items += user.calls;
+                line.items += user.calls * part_of_value(&one.name);
             }
             if !timed {
                 continue;
@@ -215,6 +221,27 @@ fn formatted(
             }
         })
         .collect()
+}
+
+/// Share of all time in a function that hands values on, with what it calls of the library: what a user's type does to
+/// show itself is the user's, also where a reference to one is passed on.
+fn share_of_library(
+    id: u32,
+    names: &ExecutedFunctions,
+    paths: &mut CallPaths<'_>,
+    inclusive: &InclusiveTime,
+) -> f64 {
+    let callees = inclusive.callees(id).into_iter();
+    let of_library = callees.filter(|call| {
+        let callee = &names.list[call.callee as usize];
+        let at = CodePoint {
+            module: callee.module,
+            address: callee.address,
+        };
+        !callee.name.starts_with("<&") && !paths.is_users(at, &callee.name)
+    });
+    let inside: f64 = of_library.map(|call| call.share).sum();
+    inclusive.own_share(id) + inside
 }
 
 /// Functions of general formatting that are looked at, those with most time.

@@ -22,6 +22,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::memory_streams::{cycles_of_lines, opened};
 
 /// A loop over bytes.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct ByteLoop {
     pub by_table: bool,
     /// Iterations.
     pub iterations: u64,
+    /// Bytes of each run in an iteration.
+    pub width: f64,
     /// Bytes in a run, on average.
     pub run: f64,
     /// Measured cycles a byte.
@@ -102,6 +105,7 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
                 turns_round: bytes.turns_round,
                 by_table: bytes.by_table,
                 iterations: path.iterations,
+                width,
                 run,
                 each,
                 share,
@@ -128,16 +132,23 @@ impl ByteLoop {
             .fact(LoopFact::WideByteCost { operation })
     }
 
-    /// What stays if a run takes so many cycles: to begin, and a byte; value, least, most.
+    /// What stays if a run takes so many cycles: to begin, and a byte; value, least, most. Memory delivers the
+    /// bytes of long runs no faster than before.
     #[must_use]
-    pub fn residual_fraction(&self, [begin, byte]: [[f64; 3]; 2]) -> Estimate {
+    pub fn residual_fraction(
+        &self,
+        input: &AnalysisInput,
+        [begin, byte]: [[f64; 3]; 2],
+    ) -> Estimate {
         let now = self.run * self.each;
         let part = |i: usize| ((begin[i] + byte[i] * self.run) / now).min(1.0);
-        Estimate {
+        let wide = Estimate {
             value: part(0),
             low: part(1),
             high: part(2),
-        }
+        };
+        let lines = cycles_of_lines(input, self.function, &self.loads) / self.width;
+        opened(wide, lines / self.each)
     }
 }
 

@@ -18,7 +18,9 @@ use crate::constants::processor::{
 use crate::constants::registers::{ARGUMENTS, LOCATIONS, POINTER_ARGUMENTS, RESULTS};
 use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
 use crate::input::values::{Origin, Value, bits};
+use crate::patterns::far_loads::cycles_beyond_first_cache;
 use crate::patterns::invariance::value_at;
+use crate::patterns::observed_sites::ObservedSites;
 
 /// A call with one target.
 #[derive(Clone, Copy, Debug)]
@@ -187,6 +189,12 @@ pub fn inlined(
     let mut chain: f64 = 0.0;
     let mut through_memory: f64 = 0.0;
     let mut missed: f64 = 0.0;
+    let mut far: f64 = 0.0;
+    let sites = ObservedSites::of(input);
+    let waits = |function: usize, members: &[usize]| {
+        let of = |sites: &ObservedSites<'_>| cycles_beyond_first_cache(sites, function, members);
+        sites.as_ref().map_or(0.0, of)
+    };
     let mut members: Vec<(usize, usize)> = Vec::new();
     for call in calls {
         let target = call.target;
@@ -200,6 +208,7 @@ pub fn inlined(
             share += callee.share.value * times / entered as f64;
             let inside: Vec<usize> = (0..callee.code.len()).collect();
             missed += mispredictions(input, index, &inside) * times / entered as f64;
+            far += waits(index, &inside) * times / entered as f64;
             let from = fed(&input.functions[call.caller], call.site.at);
             chain += latency(input, callee, &from) * times / count as f64;
         }
@@ -227,6 +236,7 @@ pub fn inlined(
     for function in members.chunk_by(|a, b| a.0 == b.0) {
         let beside: Vec<usize> = function.iter().map(|one| one.1).collect();
         missed += mispredictions(input, function[0].0, &beside);
+        far += waits(function[0].0, &beside);
     }
     let share = share.min(1.0);
     let each = share * all / count as f64;
@@ -234,7 +244,9 @@ pub fn inlined(
     // Branches are mispredicted with and without calls. The rest of the time bounds what a model of a predictor says.
     let missed = missed / count as f64 * misprediction_penalty(&input.program.costs).value;
     let missed = missed.min((each - overhead - body).max(0.0));
-    // What time beyond work and call there is comes from elsewhere: memory, mispredictions.
+    // So are loads waited for, of which some overlap.
+    let far = (far / count as f64).min((each - overhead - body - missed).max(0.0));
+    let missed = missed + far;
     // Arguments and results in the caller's frame are stored, loaded and waited for, each way.
     let forwarded = 2.0 * STORE_FORWARDING_CYCLES * through_memory;
     let least = each - (CALL_OVERHEAD.0 * overhead + CALL_OVERHEAD.1) - forwarded;

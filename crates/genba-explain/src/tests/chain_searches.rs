@@ -85,6 +85,80 @@ fn short_chains_and_filters_are_no_searches() {
     );
 }
 
+/// What ends a walk along a list before its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ends {
+    /// `p->next->used != 0`.
+    AtConstant,
+    /// The same, loaded first.
+    AtLoadedConstant,
+    /// The field is counted where it is not zero.
+    Nowhere,
+}
+
+/// `while (p->next != NULL && p->next->used != 0) p = p->next;` for each of many items.
+fn walk_with_test(elements: u64, ends: Ends) -> FunctionInput {
+    let all = SEARCHES * elements;
+    function(
+        "append",
+        |a| {
+            let (mut again, mut test, mut head) =
+                (a.create_label(), a.create_label(), a.create_label());
+            let mut out = a.create_label();
+            a.nop()?;
+            a.set_label(&mut again)?;
+            a.mov(rax, qword_ptr(rdi))?;
+            a.jmp(head)?;
+            a.set_label(&mut test)?;
+            match ends {
+                Ends::AtConstant => {
+                    a.cmp(qword_ptr(rax + 24), 0)?;
+                    a.nop()?;
+                    a.je(out)?;
+                }
+                Ends::AtLoadedConstant => {
+                    a.mov(rcx, qword_ptr(rax + 24))?;
+                    a.test(rcx, rcx)?;
+                    a.je(out)?;
+                }
+                Ends::Nowhere => {
+                    a.mov(rcx, qword_ptr(rax + 24))?;
+                    a.test(rcx, rcx)?;
+                    a.je(head)?;
+                }
+            }
+            a.set_label(&mut head)?;
+            a.mov(rbx, rax)?;
+            a.mov(rax, qword_ptr(rax))?;
+            a.test(rax, rax)?;
+            a.jne(test)?;
+            a.set_label(&mut out)?;
+            a.dec(r9)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &[
+            1, SEARCHES, SEARCHES, all, all, all, all, all, all, all, SEARCHES, SEARCHES, 1,
+        ],
+        &[
+            0.0, 0.0, 0.0, 0.2, 0.1, 0.1, 0.1, 0.3, 0.1, 0.1, 0.0, 0.0, 0.0,
+        ],
+        &[(5, 0), (9, all - SEARCHES), (11, SEARCHES - 1)],
+    )
+}
+
+#[test]
+fn walk_that_ends_where_a_field_is_empty_is_quadratic() {
+    let is_found = |elements, ends| {
+        let found = quadratic::detect(&program(vec![walk_with_test(elements, ends)]));
+        found.iter().any(|one| one.fix == Fix::RememberPlace)
+    };
+    assert!(is_found(2000, Ends::AtConstant));
+    assert!(is_found(2000, Ends::AtLoadedConstant));
+    assert!(!is_found(2000, Ends::Nowhere), "all elements are looked at");
+    assert!(!is_found(12, Ends::AtConstant));
+}
+
 /// What a walk along a list does beside following it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Walk {
@@ -459,4 +533,43 @@ fn sets_of_numbers_are_searched_although_those_that_differ_are_counted() {
     for kind in [Sets::Marks, Sets::Products] {
         assert!(!is_found(2000, kind), "{kind:?}");
     }
+}
+
+/// `for (p = list; p; p = p->next) if (p->slot->name == name) return p;`, in searches of this many elements; or the name
+/// is compared with the slot itself.
+fn records(searches: u64, elements: u64, in_record: bool) -> FunctionInput {
+    let all = searches * elements;
+    function(
+        "find_slot",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.mov(rsi, qword_ptr(rax + 8))?;
+            match in_record {
+                true => a.cmp(qword_ptr(rsi + 8), rdx)?,
+                false => a.cmp(qword_ptr(rcx + 8), rdx)?,
+            }
+            a.je(out)?;
+            a.mov(rax, qword_ptr(rax + 16))?;
+            a.test(rax, rax)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[searches, all, all, all, all, all, all, searches],
+        &[0.0, 0.2, 0.2, 0.1, 0.2, 0.1, 0.1, 0.0],
+        &[(3, searches), (6, all - searches)],
+    )
+}
+
+#[test]
+fn dozens_of_records_behind_links_are_searched_where_that_is_slow() {
+    let is_found = |searches, elements, in_record| {
+        !quadratic::detect(&program(vec![records(searches, elements, in_record)])).is_empty()
+    };
+    assert!(is_found(1_000_000, 70, true), "900 cycles each");
+    assert!(!is_found(3_000_000, 70, true), "300 cycles each");
+    assert!(!is_found(1_000_000, 20, true), "few elements");
+    assert!(!is_found(1_000_000, 70, false), "not of the element");
 }

@@ -1,12 +1,14 @@
 //! What inlining a small function is estimated to leave: of branches that are mispredicted in any case, and of
 //! objects that are in memory in any case.
 
-use genba_model::EvidenceSource;
+use genba_model::{Estimate, EvidenceSource, HostTableEntry};
 use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::tiny_callee_not_inlined;
 use crate::input::analysis_input::{AnalysisInput, EventCounts, EventPlace};
+use crate::tests::observed_data::load_site;
+use crate::tests::observed_repetition::{observations, point};
 use crate::tests::synthetic::{call, function, program};
 
 const ITERATIONS: u64 = 80_000_000;
@@ -95,4 +97,29 @@ fn observed_mispredictions_stay_when_the_call_is_inlined() {
     assert!(often > none, "{often} {none}");
     // More than there is time for: the call's own time is gained still.
     assert!(left(&with(30.0 * ITERATIONS as f64)) < 1.0);
+}
+
+#[test]
+fn loads_that_the_first_cache_does_not_serve_are_waited_for_in_any_case() {
+    let with = |missed: Option<f64>| {
+        let mut input = tests_of_object(true);
+        let table = input.program.costs.table.as_mut().expect("a table");
+        table.entries.push(HostTableEntry {
+            form: "load [L2]".to_owned(),
+            latency_cycles: Some(Estimate::exact(14.0)),
+            ..HostTableEntry::default()
+        });
+        let mut observed = observations();
+        let at = point(&input, 0, 0);
+        observed
+            .loads
+            .extend(missed.map(|missed| load_site(at, missed, None)));
+        input.observed = Some(observed);
+        left(&input)
+    };
+    assert_eq!(with(None), with(Some(0.0)));
+    let (some, all) = (with(Some(0.3)), with(Some(1.0)));
+    assert!(with(None) < some && some <= all, "{some} {all}");
+    // The call's own time is gained still.
+    assert!(all < 1.0);
 }

@@ -93,7 +93,7 @@ fn bytes_that_are_turned_round_are_told_so() {
 }
 
 /// `while (*a == *b) a++, b++`, or a sum of what is read.
-fn compare(run: u64, hashes: bool) -> FunctionInput {
+pub(crate) fn compare(run: u64, hashes: bool) -> FunctionInput {
     let (iterations, runs) = (ITERATIONS, ITERATIONS / run);
     function(
         "compare",

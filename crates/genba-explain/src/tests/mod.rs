@@ -3,6 +3,7 @@
 mod alike_runs;
 mod allocation_wrappers;
 mod byte_patterns;
+mod bytes_from_memory;
 mod calls;
 mod calls_for_files;
 mod chain_searches;

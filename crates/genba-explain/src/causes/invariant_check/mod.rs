@@ -54,7 +54,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = hot_loops(input, MIN_SHARE_OF_REPEATED_WORK);
     let loops = loops
         .iter()
-        .filter(|one| one.input.can_be_changed() && !waits_for_chain(input, one));
+        .filter(|one| one.input.is_users() && !waits_for_chain(input, one));
     let mut found: Vec<Candidate> = loops
         .filter_map(|one| {
             let unit = Unit::of_loop(one, &fixed);
@@ -161,7 +161,7 @@ impl<'a> Unit<'a> {
     ) -> Option<Self> {
         let function = &input.functions[number];
         let calls = function.calls?;
-        let known = function.can_be_changed() && function.counted;
+        let known = function.is_users() && function.counted;
         if !known
             || function.counts.len() != function.code.len()
             || calls < MIN_CALLS_IN_HOT_CODE

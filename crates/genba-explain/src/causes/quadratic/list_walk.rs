@@ -1,7 +1,8 @@
 //! A list followed to its end, or to an element by its number, from the beginning each time.
 //!
 //! **Signature.** A loop that loads nothing but the link to the next element, from the element before, stores and
-//! calls nothing, and begins with the same element each time, not where an earlier walk stopped. Or it adds up
+//! calls nothing, and begins with the same element each time, not where an earlier walk stopped. It may end where a
+//! field has a constant value (the first element that is empty). Or it adds up
 //! one field of the elements besides, until the sum reaches a number that the walk was given: the element
 //! that holds the item of a number. It follows hundreds of links for each of many entries. Whatever it finds (where to
 //! append, how many there are, the element of a number) is known by what was walked before.
@@ -46,8 +47,11 @@ pub(super) fn list_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
     let with_memory = executed.filter(|&at| !function.data[at].memory.is_empty());
     let all: Vec<usize> = with_memory.collect();
     let uses = Uses::of(function);
-    let (follows, adds): (Vec<usize>, Vec<usize>) =
+    let (follows, others): (Vec<usize>, Vec<usize>) =
         all.iter().partition(|&&at| only_follows(found, &uses, at));
+    let adds: Vec<usize> = (others.into_iter())
+        .filter(|&at| !ends_at_constant(found, &uses, at))
+        .collect();
     if follows.is_empty() || adds.len() > 1 || !adds.iter().all(|&at| sums_up(found, &uses, at)) {
         return None;
     }
@@ -121,19 +125,42 @@ fn is_link(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
         || !function.code[at].mnemonic.starts_with("cmov") && chosen()
 }
 
+/// Whether an instruction only reads fields of the element, or of the next one.
+fn reads_element(found: &HotLoop<'_>, at: usize) -> bool {
+    let of_element = |address: &Address| {
+        is_list_element(found, address) || address.index.is_none() && is_next(found, address.base)
+    };
+    let accesses = &found.input.data[at].memory;
+    let mut addresses = found.input.values.addresses(at).iter();
+    !accesses.iter().any(|access| access.writes)
+        && addresses.all(|address| address.as_ref().is_some_and(of_element))
+}
+
+/// Whether an instruction compares a field of the element with a constant, or loads it for nothing else, and the walk
+/// ends by one of the outcomes.
+fn ends_at_constant(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
+    let function = found.input;
+    let tests = |at: usize| {
+        let of_constant = function.data[at].form.ends_with(", i")
+            || function.code[at].mnemonic == "test" && function.data[at].memory.is_empty();
+        matches!(function.code[at].mnemonic, "cmp" | "test") && of_constant && leaves(found, at)
+    };
+    let only_tested = || {
+        let loaded = function.values.writes(at).iter().map(|one| one.1);
+        let mut readers = loaded.flat_map(|value| uses.readers(value)).peekable();
+        function.code[at].mnemonic.starts_with("mov")
+            && readers.peek().is_some()
+            && readers.all(tests)
+    };
+    reads_element(found, at) && (tests(at) || only_tested())
+}
+
 /// Whether an instruction loads a field of the element that is only added to a sum, which ends the walk when it
 /// reaches a number from outside of the loop.
 fn sums_up(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
     let function = found.input;
     let values = &function.values;
-    let of_element = |address: &Address| {
-        is_list_element(found, address) || address.index.is_none() && is_next(found, address.base)
-    };
-    let accesses = &function.data[at].memory;
-    let mut addresses = values.addresses(at).iter();
-    if accesses.iter().any(|access| access.writes)
-        || !addresses.all(|address| address.as_ref().is_some_and(of_element))
-    {
+    if !reads_element(found, at) {
         return false;
     }
     let adds = |at: usize| matches!(function.code[at].mnemonic, "add" | "lea" | "sub");
@@ -179,15 +206,17 @@ fn ends_at_bound(found: &HotLoop<'_>, at: usize) -> bool {
     let fixed = (values.reads(at).iter())
         .filter(|one| one.0 < FLAGS)
         .any(|one| values.is_invariant(one.1, flow, found.index));
-    let leaves = || {
-        let block = flow.block_of(at)?;
-        let block = &flow.blocks()[block as usize];
-        let body = flow.loop_blocks(found.index);
-        let last = function
-            .code
-            .get((block.instructions.end as usize).checked_sub(1)?)?;
-        let jumps = matches!(last.flow, Flow::CondJump(_));
-        Some(jumps && block.successors.iter().any(|next| !body.contains(next)))
-    };
-    function.code[at].mnemonic == "cmp" && fixed && leaves() == Some(true)
+    function.code[at].mnemonic == "cmp" && fixed && leaves(found, at)
+}
+
+/// Whether the branch at the end of an instruction's block may leave the loop.
+fn leaves(found: &HotLoop<'_>, at: usize) -> bool {
+    let (function, flow) = (found.input, &found.input.flow);
+    let body = flow.loop_blocks(found.index);
+    let block = flow.block_of(at).map(|block| &flow.blocks()[block as usize]);
+    block.is_some_and(|block| {
+        let last = (block.instructions.end as usize).checked_sub(1);
+        let jumps = |last: usize| matches!(function.code[last].flow, Flow::CondJump(_));
+        last.is_some_and(jumps) && block.successors.iter().any(|next| !body.contains(next))
+    })
 }

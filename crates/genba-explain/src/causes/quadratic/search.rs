@@ -8,7 +8,8 @@ use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES, SELDOM_EXECUTIONS,
+    MIN_CYCLES_OF_SLOW_SEARCH, MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH,
+    MIN_ELEMENTS_PER_SLOW_SEARCH, MIN_SEARCHES, SELDOM_EXECUTIONS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::registers::XMM0;
@@ -24,16 +25,14 @@ pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candi
     let function = found.input;
     let trips = found.trips?;
     let entries = found.cost.entries?;
-    if !function.own
-        || trips < MIN_ELEMENTS_PER_SEARCH
-        || entries < MIN_SEARCHES
-        || found.has_opaque()
-    {
+    let all = cycles_of_all(input)?;
+    let each = found.share * all / entries as f64;
+    let is_long = trips >= MIN_ELEMENTS_PER_SEARCH
+        || trips >= MIN_ELEMENTS_PER_SLOW_SEARCH && each >= MIN_CYCLES_OF_SLOW_SEARCH;
+    if !function.own || !is_long || entries < MIN_SEARCHES || found.has_opaque() {
         return None;
     }
     let compare = found.usual().find(|&at| looks_for(found, at))?;
-    let all = cycles_of_all(input)?;
-    let each = found.share * all / entries as f64;
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(found.function),
@@ -88,7 +87,7 @@ fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
         let address = function.values.addresses(at).get(index).copied().flatten();
         if access.reads
             && u64::from(access.bytes) >= MIN_ELEMENT_BYTES
-            && address.is_some_and(|a| is_element(found, &a))
+            && address.is_some_and(|a| is_of_element(found, &a))
         {
             elements += 1;
         }
@@ -156,7 +155,22 @@ pub(super) fn is_element(found: &HotLoop<'_>, address: &crate::input::values::Ad
             && address.index.is_none_or(|(i, _)| begins_anew(found, i))
 }
 
+/// Whether an address is that of an element, or is in a record that an element points to.
+fn is_of_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> bool {
+    is_element(found, address)
+        || address.index.is_none() && is_loaded_from(found, address.base, is_element)
+}
+
 fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
+    is_loaded_from(found, value, is_of_element)
+}
+
+/// Whether a value was loaded from an address of this kind, and is no link to the next element.
+fn is_loaded_from(
+    found: &HotLoop<'_>,
+    value: Value,
+    is_kind: fn(&HotLoop<'_>, &crate::input::values::Address) -> bool,
+) -> bool {
     let function = found.input;
     let Origin::Instruction(at) = function.values.origin(value) else {
         return false;
@@ -175,7 +189,7 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
     wide && function.code[at].mnemonic.starts_with("mov")
         && addresses
             .into_iter()
-            .any(|a| is_element(found, a) && !is_link(a))
+            .any(|a| is_kind(found, a) && !is_link(a))
 }
 
 /// Whether a value that moves through the loop begins anew each time: with nothing that an earlier
