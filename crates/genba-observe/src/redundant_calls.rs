@@ -23,6 +23,7 @@ use crate::call_stack::{CallStack, Change, Frame};
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
 use crate::open_calls::{FIRST_ADDRESS, Open, inherit, inside, opened, results};
+use crate::recaptures::{Recaptured, Recaptures};
 use crate::tally::{BurstShare, Seen, Tally};
 
 /// A call instruction of whose executions some did the same as an earlier one.
@@ -54,6 +55,9 @@ pub struct RedundantCall {
     /// them, and have its telling result (a large number or an address): what they are about has moved.
     #[serde(default)]
     pub moved: Option<Seen>,
+    /// How many different inputs there are over all bursts.
+    #[serde(default)]
+    pub recaptured: Option<Recaptured>,
     /// Calls that do what one of the last calls of the same function from another place did.
     #[serde(default)]
     pub elsewhere: Option<DoneElsewhere>,
@@ -149,6 +153,7 @@ pub(crate) fn redundant_calls(
         totals: FastMap::default(),
         sites: FastMap::default(),
         before: FastMap::default(),
+        recaptures: FastMap::default(),
     };
     for burst in bursts {
         of_burst(burst, code, unseen, &mut found);
@@ -158,6 +163,8 @@ pub(crate) fn redundant_calls(
             totals.distinct += site.inputs.len() as u64;
             totals.bursts += 1;
             totals.bursts_about_one_object += u64::from(site.is_about_one_object());
+            let recaptures = found.recaptures.entry(key).or_default();
+            recaptures.end_of_burst(site.inputs.into_iter());
         }
         found.tally.end_of_burst(burst.weight);
         found.previous.end_of_burst(burst.weight);
@@ -172,7 +179,9 @@ pub(crate) fn redundant_calls(
             let totals = found.totals.get(&key)?;
             let elsewhere = found.done_elsewhere(key, totals);
             let moved = found.moved.seen(key).filter(|one| one.share.value > 0.0);
-            if seen.share.value <= 0.0 && elsewhere.is_none() && moved.is_none() {
+            let recaptured = (found.recaptures.get(&key)).and_then(Recaptures::recaptured);
+            let comes_again = seen.share.value > 0.0 || recaptured.is_some();
+            if !comes_again && elsewhere.is_none() && moved.is_none() {
                 return None;
             }
             let calls = totals.calls.max(1) as f64;
@@ -188,6 +197,7 @@ pub(crate) fn redundant_calls(
                 about_one_object: totals.bursts_about_one_object as f64
                     / totals.bursts.max(1) as f64,
                 moved,
+                recaptured,
                 elsewhere,
             })
         })
@@ -209,6 +219,7 @@ struct Found {
     sites: FastMap<Key, SiteOfBurst>,
     /// The last calls of each function in the burst.
     before: FastMap<CodePoint, VecDeque<Earlier>>,
+    recaptures: FastMap<Key, Recaptures>,
 }
 
 fn of_burst(
@@ -289,6 +300,8 @@ impl Found {
             true => !site.inputs.insert(inputs),
             false => site.inputs.contains(&inputs),
         };
+        let recaptures = self.recaptures.entry(key).or_default();
+        recaptures.call(inputs, !known);
         let telling = is_telling(frame, result);
         let contents = mix(mix(one.contents, result), left.unwrap_or(0));
         let known_contents = match site.contents.len() < MAX_INPUTS {

@@ -20,6 +20,13 @@ pub(crate) const MIN_REPEATED_AMONG_FEW: f64 = 0.8;
 /// a sort compares, one was in the comparison before); the result is kept beside what is looked at anyway.
 pub(crate) const MIN_REPEATED_OF_OBJECT: f64 = 0.4;
 
+/// Inputs of a call that came again in a later burst, from which on the number of different ones is estimated: to a
+/// quarter. Chosen.
+pub(crate) const MIN_RECAPTURED: u64 = 16;
+
+/// Calls for each different input from which on each object can keep its result, where that was estimated. Chosen.
+pub(crate) const MIN_CALLS_PER_INPUT: f64 = 10.0;
+
 /// Share of the calls of one place whose result is that of the call before: above it, equal results of two places
 /// say little. Chosen.
 pub(crate) const MAX_EQUAL_BY_CHANCE: f64 = 0.5;

@@ -1,6 +1,5 @@
 //! What loads wait for that the first cache does not serve, whatever calls or branches stand around them.
 
-use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::observed_sites::ObservedSites;
 
 /// Cycles of all executions together that loads among these instructions of a function wait beyond a hit in the

@@ -4,7 +4,9 @@
 use iced_x86::code_asm::*;
 
 use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
-use genba_observe::{DoneElsewhere, Observations, RedundantCall, RepeatedLoop, Seen};
+use genba_observe::{
+    DoneElsewhere, Observations, Recaptured, RedundantCall, RepeatedLoop, Seen,
+};
 
 use crate::candidate::Candidate;
 use crate::causes::{bytewise_copy, redundant_computation, repeated_search};
@@ -123,6 +125,7 @@ pub(super) fn redundant(change: impl FnOnce(&mut RedundantCall), search: bool) -
         stores_outside: 0.0,
         about_one_object: 0.0,
         moved: None,
+        recaptured: None,
         elsewhere: None,
     };
     change(&mut one);
@@ -182,6 +185,29 @@ fn calls_that_do_what_another_place_did_are_redundant() {
     assert!(redundant_computation::detect(&elsewhere(0.97, 0.4, 0.1)).is_empty());
     // Nearly always the same result, whatever it is of.
     assert!(redundant_computation::detect(&elsewhere(0.97, 1.0, 0.9)).is_empty());
+}
+
+#[test]
+fn calls_whose_inputs_come_again_in_later_bursts_may_keep_results() {
+    let found = |different: f64, again: u64, about: f64| {
+        let input = redundant(
+            |one| {
+                one.seen = seen(0.02);
+                one.distinct_per_burst = 100.0;
+                one.about_one_object = about;
+                one.recaptured = Some(Recaptured { again, different });
+            },
+            false,
+        );
+        redundant_computation::detect(&input)
+    };
+    let few = CALLS as f64 / 100.0;
+    let all = found(few, 400, 1.0);
+    assert_eq!(all.len(), 1);
+    assert!(all[0].residual_fraction.value < 0.1);
+    assert!(found(CALLS as f64 / 4.0, 400, 1.0).is_empty(), "too many");
+    assert!(found(few, 3, 1.0).is_empty(), "by chance");
+    assert!(found(few, 400, 0.2).is_empty(), "nobody can keep it");
 }
 
 #[test]

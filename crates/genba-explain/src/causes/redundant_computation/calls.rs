@@ -7,9 +7,9 @@ use super::{how_repeated, left};
 use crate::candidate::Candidate;
 use crate::causes::bytewise_copy;
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_EQUAL_BY_CHANCE,
-    MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_REPEATED_AMONG_FEW, MIN_REPEATED_OF_OBJECT,
-    MIN_SHARE_OF_REPEATED_WORK,
+    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_EQUAL_BY_CHANCE, MIN_CALLS_PER_INPUT,
+    MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_RECAPTURED, MIN_REPEATED_AMONG_FEW,
+    MIN_REPEATED_OF_OBJECT, MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
@@ -109,6 +109,8 @@ fn repeated<'a>(
     let elsewhere = seen.elsewhere.as_ref().filter(|one| is_done_elsewhere(one));
     let of_object = here.is_none();
     let here = here.or_else(|| of_objects(seen).map(|share| (share, false)));
+    let over_bursts = over_bursts(seen, target.count).filter(|_| here.is_none());
+    let here = here.or(over_bursts.map(|share| (share, false)));
     let of_object = of_object && here.is_some();
     let (repeated, previous) = here.or(elsewhere.map(|one| (one.seen.share, true)))?;
     let elsewhere = elsewhere.filter(|_| here.is_none());
@@ -122,7 +124,11 @@ fn repeated<'a>(
     }
     // Calls whose inputs are not all recorded are not judged: the repeated ones must be those that
     // take the time, not the short ones among them.
-    if seen.share_of_instructions.high < MOST_OF_IT * share * repeated.value {
+    let judged = match (over_bursts, input.program.instructions) {
+        (Some(_), Some(all)) => work * target.count as f64 / all.max(1) as f64,
+        _ => seen.share_of_instructions.high,
+    };
+    if judged < MOST_OF_IT * share * repeated.value {
         return None;
     }
     let callee = index_of(input, &target.function, &target.module)?;
@@ -153,6 +159,26 @@ fn of_objects(seen: &RedundantCall) -> Option<Estimate> {
         true => Some(seen.seen.share),
         false => (seen.moved.filter(repeated)).map(|one| one.share),
     }
+}
+
+/// The same where objects are so many that they seldom come again within a burst: by how many inputs of one came again
+/// in a later one, whose number is small beside that of the calls.
+fn over_bursts(seen: &RedundantCall, calls: u64) -> Option<Estimate> {
+    let found = seen.recaptured?;
+    let calls = calls as f64;
+    let enough = found.again >= MIN_RECAPTURED && is_enough(&seen.seen);
+    let about_object = seen.about_one_object >= MIN_REPEATED_AMONG_FEW;
+    if !enough || !about_object || calls < MIN_CALLS_PER_INPUT * found.different {
+        return None;
+    }
+    // Two standard deviations of the number of those that came again.
+    let wrong = 1.0 + 2.0 / (found.again as f64).sqrt();
+    let share = |different: f64| (1.0 - different / calls).max(0.0);
+    Some(Estimate {
+        value: share(found.different),
+        low: share(found.different * wrong),
+        high: share(found.different / wrong),
+    })
 }
 
 /// Whether nearly all calls do what one other place did.
