@@ -109,7 +109,7 @@ pub enum Formatting {
     Values,
 }
 
-/// Functions of C++'s streams and of Rust's `core::fmt`, but for those that pass on what is text already to a file.
+/// Functions of C++'s streams and of Rust's `core::fmt`, but for those that pass on what is text already.
 #[must_use]
 pub fn formatting(name: &str) -> Option<Formatting> {
     if name == "core::fmt::write" {
@@ -128,7 +128,7 @@ pub fn formatting(name: &str) -> Option<Formatting> {
         "::operator>>",
         "std::__ostream_insert",
     ]) || holds(&["std::operator<< <", "std::operator>> <"])
-        || name.starts_with('<') && holds(&[" as core::fmt::"])
+        || name.starts_with('<') && holds(&[" as core::fmt::"]) && !holds(&[" as core::fmt::Write>"])
     {
         return Some(Formatting::Item);
     }
@@ -266,6 +266,7 @@ mod tests {
         }
         for name in [
             "std::ostream::write",
+            "<alloc::string::String as core::fmt::Write>::write_str",
             "my::core::fmt::write",
             "core::fmt::write_text",
             "std::ostream::flush",

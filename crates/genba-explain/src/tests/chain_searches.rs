@@ -99,6 +99,7 @@ enum Ends {
 /// `while (p->next != NULL && p->next->used != 0) p = p->next;` for each of many items.
 fn walk_with_test(elements: u64, ends: Ends) -> FunctionInput {
     let all = SEARCHES * elements;
+    let again = all - SEARCHES;
     function(
         "append",
         |a| {
@@ -138,7 +139,7 @@ fn walk_with_test(elements: u64, ends: Ends) -> FunctionInput {
             a.ret()
         },
         &[
-            1, SEARCHES, SEARCHES, all, all, all, all, all, all, all, SEARCHES, SEARCHES, 1,
+            1, SEARCHES, SEARCHES, again, again, again, all, all, all, all, SEARCHES, SEARCHES, 1,
         ],
         &[
             0.0, 0.0, 0.0, 0.2, 0.1, 0.1, 0.1, 0.3, 0.1, 0.1, 0.0, 0.0, 0.0,
