@@ -30,7 +30,7 @@ use crate::constants::observations::MIN_SEEN;
 use crate::constants::search_limits::MAX_FORMAT_CHARS;
 use crate::constants::time_shares::{MIN_SHARE_OF_CONVERSION, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
-use crate::input::conversion_routines::FormatDirectives;
+use crate::input::conversion_routines::{FormatDirectives, RUST_LOOP_OVER_VALUES};
 use crate::input::conversions::{Conversion, ConversionUser};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{cycles_of_all, index_of};
@@ -97,7 +97,7 @@ fn candidate(
     let seen = formats_seen(input, user);
     let (kind, direct) = match (&user.format, conversion.kind) {
         (None, ConversionKind::Format) => cost_of_formats(seen)?,
-        _ => direct_cost(conversion.kind, user)?,
+        _ => direct_cost(conversion, user)?,
     };
     let each = share * all / call.calls;
     let residual_fraction = direct.scaled(1.0 / each);
@@ -154,14 +154,22 @@ fn candidate(
 
 /// What is converted, and the cycles of doing it directly; `None` where nothing is converted, or
 /// nobody can say what.
-fn direct_cost(kind: ConversionKind, user: &ConversionUser) -> Option<(ConversionKind, Estimate)> {
+fn direct_cost(
+    conversion: &Conversion,
+    user: &ConversionUser,
+) -> Option<(ConversionKind, Estimate)> {
+    let kind = conversion.kind;
     let format = user.format.as_deref();
     if kind == ConversionKind::Stream {
         let item = [
             direct_conversion(ConversionKind::FormatInteger),
             direct_text_copy(),
         ];
-        let text = direct_conversion(kind);
+        // Nothing is made where values go into what is there.
+        let text = match conversion.routine == RUST_LOOP_OVER_VALUES {
+            true => direct_text_copy(),
+            false => direct_conversion(kind),
+        };
         let sum =
             |of: fn(&Estimate) -> f64| of(&text) + user.items * item.iter().map(of).sum::<f64>();
         let cycles = Estimate {

@@ -98,6 +98,9 @@ pub fn format_register(name: &str) -> Option<Location> {
         .filter(|_| routine.kind == ConversionKind::Format)
 }
 
+/// Rust's function that puts the values of a format into a writer.
+pub const RUST_LOOP_OVER_VALUES: &str = "core::fmt::write";
+
 /// What a function does in a library's general formatting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formatting {
@@ -112,7 +115,7 @@ pub enum Formatting {
 /// Functions of C++'s streams and of Rust's `core::fmt`, but for those that pass on what is text already.
 #[must_use]
 pub fn formatting(name: &str) -> Option<Formatting> {
-    if name == "core::fmt::write" {
+    if name == RUST_LOOP_OVER_VALUES {
         return Some(Formatting::Values);
     }
     let holds = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
@@ -128,7 +131,9 @@ pub fn formatting(name: &str) -> Option<Formatting> {
         "::operator>>",
         "std::__ostream_insert",
     ]) || holds(&["std::operator<< <", "std::operator>> <"])
-        || name.starts_with('<') && holds(&[" as core::fmt::"]) && !holds(&[" as core::fmt::Write>"])
+        || name.starts_with('<')
+            && holds(&[" as core::fmt::"])
+            && !holds(&[" as core::fmt::Write>"])
     {
         return Some(Formatting::Item);
     }
@@ -152,7 +157,10 @@ pub fn formatting(name: &str) -> Option<Formatting> {
 #[must_use]
 pub fn part_of_value(name: &str) -> f64 {
     let of_byte = |of: &str| name.starts_with('<') && name[1..].starts_with(of);
-    match ["u8 as ", "i8 as ", "bool as ", "char as "].iter().any(|of| of_byte(of)) {
+    match ["u8 as ", "i8 as ", "bool as ", "char as "]
+        .iter()
+        .any(|of| of_byte(of))
+    {
         true => 0.5,
         false => 1.0,
     }

@@ -4,9 +4,7 @@
 use iced_x86::code_asm::*;
 
 use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
-use genba_observe::{
-    DoneElsewhere, Observations, Recaptured, RedundantCall, RepeatedLoop, Seen,
-};
+use genba_observe::{DoneElsewhere, Observations, Recaptured, RedundantCall, RepeatedLoop, Seen};
 
 use crate::candidate::Candidate;
 use crate::causes::{bytewise_copy, redundant_computation, repeated_search};

@@ -213,7 +213,9 @@ fn ends_at_bound(found: &HotLoop<'_>, at: usize) -> bool {
 fn leaves(found: &HotLoop<'_>, at: usize) -> bool {
     let (function, flow) = (found.input, &found.input.flow);
     let body = flow.loop_blocks(found.index);
-    let block = flow.block_of(at).map(|block| &flow.blocks()[block as usize]);
+    let block = flow
+        .block_of(at)
+        .map(|block| &flow.blocks()[block as usize]);
     block.is_some_and(|block| {
         let last = (block.instructions.end as usize).checked_sub(1);
         let jumps = |last: usize| matches!(function.code[last].flow, Flow::CondJump(_));
