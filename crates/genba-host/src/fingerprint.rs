@@ -31,7 +31,7 @@ pub struct FingerprintFacts {
 /// What cannot be read stays empty (or 0); this never fails.
 #[must_use]
 pub fn fingerprint(hardware_counters: bool) -> HostFingerprint {
-    let cpu = parse_cpuinfo(&small_files::text("/proc/cpuinfo").unwrap_or_default());
+    let cpu = processor();
     let os = ["/etc/os-release", "/usr/lib/os-release"]
         .iter()
         .find_map(|path| parse_os_name(&small_files::text(path)?));
@@ -46,6 +46,12 @@ pub fn fingerprint(hardware_counters: bool) -> HostFingerprint {
         hardware_counters,
         cpu,
     })
+}
+
+/// What `/proc/cpuinfo` says of this host's processor.
+#[must_use]
+pub fn processor() -> CpuInfo {
+    parse_cpuinfo(&small_files::text("/proc/cpuinfo").unwrap_or_default())
 }
 
 /// The fingerprint that follows from the facts.

@@ -36,7 +36,7 @@ pub use calibrate::{
     CalibrateError, CalibrateOptions, CalibrateProgress, CalibrateWatch, calibrate,
 };
 pub use cpuinfo::{CpuInfo, parse_cpuinfo};
-pub use fingerprint::{FingerprintFacts, fingerprint, fingerprint_from};
+pub use fingerprint::{FingerprintFacts, fingerprint, fingerprint_from, processor};
 pub use form::{FormCost, cost_of};
 pub use hazard_sample::{current_hazards, sample};
 pub use hazards::{HazardSample, hazards};

@@ -120,7 +120,10 @@ pub use sampled_detail::{
 pub use script::{NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile};
 pub use source_fix::{FixVerdict, SourceFix, TriedRewrite};
 pub use stack_tree::{StackNode, StackTree};
-pub use stat::{Counter, CounterNote, CounterState, Stat, StatInterval, StatThread};
+pub use stat::{
+    Counter, CounterNote, CounterState, Stat, StatInterval, StatThread, Topdown, TopdownCategory,
+    TopdownPart,
+};
 pub use sweep::{
     KneeKind, ParameterScale, ParameterValue, Sweep, SweepKnee, SweepParameter, SweepPoint,
     SweepScalingLaw, SweepSegment,

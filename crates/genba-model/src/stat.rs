@@ -64,6 +64,38 @@ pub struct StatThread {
     pub counters: Vec<Counter>,
 }
 
+/// A part of a category of issue slots (level 2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopdownPart {
+    /// Its name: `memory`, `branch mispredictions`, `fetch latency`, …
+    pub name: String,
+    /// Share of all slots, 0…1.
+    pub share: f64,
+}
+
+/// A category of issue slots of the pipeline (level 1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopdownCategory {
+    /// Its name in the literature: `retiring`, `bad speculation`, `frontend bound`, `backend bound`.
+    pub name: String,
+    /// Share of all slots, 0…1.
+    pub share: f64,
+    /// What it is divided into, where that was counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<TopdownPart>,
+}
+
+/// Where the issue slots of the pipeline went (top-down analysis, Yasin 2014), from event counters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Topdown {
+    /// How they were counted.
+    pub method: String,
+    /// Number of slots, extrapolated where its counter was multiplexed.
+    pub slots: f64,
+    /// The categories of level 1.
+    pub categories: Vec<TopdownCategory>,
+}
+
 /// Result of `genba stat`: event counters of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stat {
@@ -81,6 +113,9 @@ pub struct Stat {
     pub system: Estimate,
     /// How the last run ended.
     pub exit: ExitKind,
+    /// Where issue slots went, with `--topdown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topdown: Option<Topdown>,
     /// Counters of each thread, where they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<StatThread>,

@@ -65,6 +65,12 @@ pub enum ProfileError {
         /// What is missing.
         why: String,
     },
+    /// Issue slots cannot be counted on this processor: why, and what to do instead.
+    #[error("{0}")]
+    NoTopdown(String),
+    /// No event of this machine says which data instructions access: what is missing, and what to use.
+    #[error("this machine cannot sample data addresses: {0}")]
+    NoDataAddresses(&'static str),
     /// The kernel refuses perf_event_open to this user.
     #[error("{0}")]
     Forbidden(crate::permission::Refusal),

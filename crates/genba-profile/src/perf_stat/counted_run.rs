@@ -93,6 +93,7 @@ pub fn stat_of(command: &[String], runs: Vec<CountedRun>) -> Stat {
         exit,
         threads: Vec::new(),
         intervals: Vec::new(),
+        topdown: None,
         notes,
     }
 }

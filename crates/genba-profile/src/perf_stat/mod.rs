@@ -12,6 +12,7 @@ mod derived_ratios;
 mod intervals;
 mod running_processes;
 mod system_wide;
+pub mod topdown;
 
 pub use counted_run::{CountedRun, once, once_at_intervals, stat_of};
 pub use counter_set::{CounterSet, Reading, open};

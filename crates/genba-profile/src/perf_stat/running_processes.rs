@@ -96,6 +96,7 @@ pub fn of_processes(
         exit: ExitKind::Code(0),
         threads,
         intervals: Vec::new(),
+        topdown: None,
         notes,
     })
 }

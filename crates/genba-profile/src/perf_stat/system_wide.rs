@@ -73,6 +73,7 @@ pub fn of_cpus(
         exit: run.map_or(ExitKind::Code(0), |finished| finished.record.exit),
         threads: Vec::new(),
         intervals: Vec::new(),
+        topdown: None,
         notes: counters.notes,
     })
 }

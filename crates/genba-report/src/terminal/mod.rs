@@ -32,6 +32,7 @@ mod stat;
 mod sweep;
 mod table;
 mod try_variants;
+mod topdown;
 mod waits;
 
 pub use ablation::ablation;

@@ -26,6 +26,9 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
         "{}\n\n",
         screen.paint(STRONG, &safe_text::fit(&head, width))
     );
+    if let Some(found) = &stat.topdown {
+        out.push_str(&super::topdown::section(found, screen));
+    }
     let mut table = table();
     for counter in &stat.counters {
         row(&mut table, counter);

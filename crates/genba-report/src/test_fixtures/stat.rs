@@ -28,6 +28,7 @@ pub fn stat() -> Stat {
     Stat {
         threads: Vec::new(),
         intervals: Vec::new(),
+        topdown: None,
         command: vec!["./tostr".into(), "300".into()],
         runs: 3,
         counters: vec![

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use genba_investigate::event_counters::{self, CounterOptions};
 use genba_model::{Counter, CounterState, ExitKind, Stat, StatInterval};
 use genba_profile::event::EventSpec;
-use genba_profile::perf_stat::{Intervals, Watched, WatchedCpus};
+use genba_profile::perf_stat::{Intervals, Watched, WatchedCpus, topdown};
 use genba_profile::{Attach, ProfileError, perf_stat};
 use genba_report::terminal;
 use genba_run::{Cancel, Launcher};
@@ -29,6 +29,7 @@ use crate::unread_input;
   genba stat -e cycles:u,branch-misses -- ./prog
   genba stat -e r01c2,cpu/event=0xc0/u -- ./prog    raw events and those of a PMU in sysfs
   genba stat -e '{cycles,instructions}' -- ./prog   a group: counted at the same time or not at all
+  genba stat --topdown -- ./prog            what the pipeline's issue slots are lost to
   genba stat -I 1000 -- ./prog              also each second
   genba stat -a -- sleep 3                  all that runs on all CPUs (as root); -C 0,2-3: on these
   genba stat --per-thread -p 1234           also each thread of a running process
@@ -42,6 +43,11 @@ pub struct Args {
     /// The detailed list of events, as in perf (the default).
     #[arg(short, long, conflicts_with = "event")]
     detailed: bool,
+
+    /// Where the issue slots of the pipeline go instead: retiring, bad speculation, frontend and backend bound, and what
+    /// these are divided into (Intel since Sandy Bridge, AMD since Zen 4).
+    #[arg(long, conflicts_with_all = ["event", "detailed"])]
+    topdown: bool,
 
     /// Number of runs.
     #[arg(short, long, value_name = "N", default_value_t = 1,
@@ -80,7 +86,9 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     } else {
         unread_input::note(output);
     }
+    let method = args.topdown.then(topdown_method).transpose()?;
     let events = match &args.event {
+        None if let Some(method) = method => method.events()?,
         Some(list) => perf_stat::parse_list(list).map_err(|error| match error {
             ProfileError::EventNotHere { .. } => error.into(),
             other => Failure::usage(other.to_string()),
@@ -94,7 +102,29 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let mut shown = Vec::new();
     let mut stat = of_whatever(&args, events, &mut shown, &cancel, output)?;
     stat.intervals = shown;
+    if let Some(method) = method {
+        match topdown::of_counters(method, &stat.counters) {
+            Ok(found) => stat.topdown = Some(found),
+            Err(missing) => stat.notes.push(format!(
+                "no top-down analysis: these events were not counted: {}",
+                missing.join(", ")
+            )),
+        }
+    }
     print(&args, stat, &cancel, output)
+}
+
+/// How this machine counts issue slots.
+fn topdown_method() -> Result<topdown::Method, Failure> {
+    let cpu = genba_host::processor();
+    let cpu = topdown::Processor {
+        microarchitecture: genba_host::microarchitecture(&cpu).to_owned(),
+        vendor: cpu.vendor,
+        family: cpu.family.unwrap_or(0),
+        model: cpu.model.unwrap_or(0),
+    };
+    topdown::method_here(&cpu)
+        .map_err(|why| ProfileError::NoTopdown(topdown::refusal(why, &cpu)).into())
 }
 
 /// Counts what the arguments name; `shown` gets the intervals, which are printed as they end.
@@ -183,7 +213,8 @@ fn of_whatever(
 fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResult {
     let exit = stat.exit;
     // The default list has events that many machines lack; those that the user names are the result.
-    let nothing_counted = args.event.is_some() && none_is_possible(&stat.counters);
+    let named = args.event.is_some() || args.topdown;
+    let nothing_counted = named && none_is_possible(&stat.counters);
     if args.json.wanted() {
         output.json(&args.json, "stat", stat)?;
     } else {

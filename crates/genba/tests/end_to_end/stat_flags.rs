@@ -225,3 +225,36 @@ fn recordings_take_the_highest_rate_and_records_of_switches() {
         "{rate} of {allowed}"
     );
 }
+
+#[test]
+fn topdown_is_measured_or_names_what_is_missing() {
+    let here = scratch();
+    let load = busy_loop(100_000);
+    let args = ["stat", "--topdown", "--json", "--", "sh", "-c", &load];
+    let (code, text, said) = run_genba(here.path(), &args);
+    if code != 0 {
+        assert_eq!(code, 4, "{said}");
+        assert!(
+            said.contains("family") && said.contains("genba explain"),
+            "{said}"
+        );
+        assert!(text.is_empty(), "{text}");
+        genba_testing::skip("stat --topdown", genba_testing::COUNTERS, &said);
+        return;
+    }
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let categories = document["topdown"]["categories"].as_array();
+    let categories = categories.unwrap_or_else(|| panic!("{document}"));
+    let shares: f64 = categories
+        .iter()
+        .filter_map(|one| one["share"].as_f64())
+        .sum();
+    // Counters that were multiplexed do not add up exactly.
+    assert!((0.7..1.3).contains(&shares), "{document}");
+    assert_eq!(categories[0]["name"], "retiring");
+    assert_eq!(
+        categories[0]["parts"].as_array().map(Vec::len),
+        Some(2),
+        "{document}"
+    );
+}
