@@ -16,6 +16,14 @@ pub enum AttributionError {
         /// Name of the recording.
         recording: String,
     },
+    /// No sample of the recording says which data was accessed.
+    #[error(
+        "the samples of {recording} do not say where data was; record with: genba record --data, perf mem record"
+    )]
+    NoDataAddresses {
+        /// Name of the recording.
+        recording: String,
+    },
     /// No function of this name was sampled.
     #[error("no samples in a function named `{name}`{hint}")]
     NoSuchFunction {

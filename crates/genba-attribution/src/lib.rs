@@ -12,6 +12,7 @@
 mod annotate;
 mod constants;
 pub mod counted;
+mod data_profile;
 mod error;
 mod function_code;
 mod hits;
@@ -33,6 +34,7 @@ pub use counted::{
     Clock, FunctionLines, JoinOptions, Joined, PerUnit, counted_detail, counts,
     counts_without_lines, instruction_change, merged,
 };
+pub use data_profile::data_profile;
 pub use error::AttributionError;
 pub use function_code::FunctionCode;
 pub use hits::{AddressHits, Histogram, Hits};

@@ -182,7 +182,7 @@ impl ResolvedProfile {
     }
 
     /// Reads the recording, all of it or what the focus is on.
-    fn read(
+    pub(crate) fn read(
         recording: &Recording,
         name: &str,
         options: &ResolveOptions,

@@ -16,6 +16,7 @@ mod case;
 mod cause;
 mod comparison;
 mod counts;
+mod data_profile;
 mod diagnosis;
 mod doctor;
 mod document;
@@ -72,6 +73,7 @@ pub use counts::{
     CountedModule, Counts, DetailCall, DetailFunction, DetailModule, DetailSite, GeneratedFunction,
     InstructionCount, Per, ProcessCounts, RawCounts, Transfer, TransferKind,
 };
+pub use data_profile::{DataAccesses, DataFunction, DataLevelRow, DataProfile};
 pub use diagnosis::Diagnosis;
 pub use doctor::{Doctor, DoctorMetric};
 pub use document::{Document, SCHEMA};

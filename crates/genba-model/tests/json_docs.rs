@@ -33,6 +33,11 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
         "ScriptProfile",
         "genba report --by script --json",
     ),
+    (
+        "data-profile",
+        "DataProfile",
+        "genba report --by data --json",
+    ),
     ("annotation", "Annotation", "genba annotate --json FUNCTION"),
     ("observation", "ObservedPlace", "genba observe --json PLACE"),
     ("waits", "Waits", "genba wait --json -- COMMAND"),

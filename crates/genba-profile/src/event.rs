@@ -212,6 +212,12 @@ impl EventSpec {
         is_hardware(self.kind)
     }
 
+    /// Whether AMD's instruction-based sampling counts it, whose PMU refuses to exclude anything.
+    #[must_use]
+    pub fn is_ibs(&self) -> bool {
+        self.name.starts_with("ibs_")
+    }
+
     /// Whether its value is a time in nanoseconds.
     #[must_use]
     pub fn is_clock(&self) -> bool {

@@ -11,6 +11,7 @@
 //! errors and notes.
 
 mod attach;
+pub mod data_source;
 pub mod error;
 pub mod event;
 pub mod jit;

@@ -10,7 +10,7 @@ use genba_code::SourceCache;
 use genba_import::Imported;
 use genba_investigate::explanation_inputs::{JOIN, Join};
 use genba_investigate::join_counts::{self, COUNTS_FILE};
-use genba_model::{CaseKind, Profile, RawCounts, SampledDetail, ScriptProfile, Waits};
+use genba_model::{CaseKind, DataProfile, Profile, RawCounts, SampledDetail, ScriptProfile, Waits};
 use genba_profile::jit;
 use genba_runtime::script::ScriptError;
 use genba_units::parse_positive_number;
@@ -187,6 +187,17 @@ impl RecordingArgs {
             Some(case) => Ok(case.get_document("script")?),
             None => Ok(None),
         }
+    }
+
+    /// Where the data of the recording's loads and stores was.
+    pub fn data_profile(&self) -> Result<DataProfile, Failure> {
+        let options = ResolveOptions {
+            event: self.event.clone(),
+            stacks: false,
+            kernel_names: true,
+        };
+        genba_attribution::data_profile(&self.recording_path()?, &options)
+            .map_err(|error| failure(&error))
     }
 
     /// Opens the recording and joins it with the code.
@@ -371,6 +382,7 @@ pub fn failure(error: &AttributionError) -> Failure {
     let exit = match error {
         AttributionError::Read(_)
         | AttributionError::NoSuchFunction { .. }
+        | AttributionError::NoDataAddresses { .. }
         | AttributionError::NotCalled { .. } => Exit::Usage,
         AttributionError::NoSamples { .. } => Exit::TargetFailed,
         AttributionError::NoCode { .. } => Exit::Unsupported,

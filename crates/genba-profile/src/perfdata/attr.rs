@@ -18,7 +18,10 @@ pub mod sample {
     pub const BRANCH_STACK: u64 = 1 << 11;
     pub const REGS_USER: u64 = 1 << 12;
     pub const STACK_USER: u64 = 1 << 13;
+    pub const WEIGHT: u64 = 1 << 14;
+    pub const DATA_SRC: u64 = 1 << 15;
     pub const IDENTIFIER: u64 = 1 << 16;
+    pub const WEIGHT_STRUCT: u64 = 1 << 24;
 }
 
 /// Bits of the flag word of the attribute.

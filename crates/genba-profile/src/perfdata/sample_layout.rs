@@ -3,6 +3,7 @@
 use super::attr::{Attr, flag, sample};
 use super::byte_cursor::Cursor;
 use super::record::{Raw, kind};
+use crate::data_source::DataAccess;
 
 /// The layout of an event's samples and of the trailers of its other records.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,8 @@ pub struct SampleRecord<'a> {
     pub regs: &'a [u8],
     /// Copy of the user stack from the stack pointer up.
     pub stack: &'a [u8],
+    /// The data that was accessed, where the event says.
+    pub data: Option<DataAccess>,
 }
 
 impl Layout {
@@ -155,9 +158,7 @@ impl Layout {
         if self.has(sample::TIME) {
             out.time = c.u64()?;
         }
-        if self.has(sample::ADDR) {
-            c.skip(8)?;
-        }
+        let address = if self.has(sample::ADDR) { c.u64()? } else { 0 };
         if self.has(sample::ID) {
             c.skip(8)?;
         }
@@ -203,6 +204,18 @@ impl Layout {
                 let filled = usize::try_from(c.u64()?).ok()?;
                 out.stack = copy.get(..filled)?;
             }
+        }
+        let mut latency = 0;
+        if self.has(sample::WEIGHT | sample::WEIGHT_STRUCT) {
+            // Both have the latency in the lower half.
+            latency = c.u64()? as u32;
+        }
+        if self.has(sample::DATA_SRC) {
+            out.data = Some(DataAccess {
+                address,
+                source: c.u64()?,
+                latency,
+            });
         }
         Some(out)
     }

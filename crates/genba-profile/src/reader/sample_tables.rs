@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::fast_hash::FastMap;
+use crate::data_source::DataAccess;
 pub use genba_symbols::{Module, ModuleId, ModuleKind};
 
 /// Index into [`Tables::locations`].
@@ -70,6 +71,8 @@ pub struct Sample {
     /// The general registers in user mode if all were recorded, by their number in instruction
     /// encodings: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15.
     pub registers: Option<[u64; 16]>,
+    /// The data that was accessed, where the event says.
+    pub data: Option<DataAccess>,
 }
 
 /// Totals over a whole scan.

@@ -64,7 +64,7 @@ pub fn build(plan: &AttrPlan) -> perf_event_attr {
     attr.set_exclude_user(plan.event.exclude_user.into());
     attr.set_exclude_kernel(plan.exclude_kernel.into());
     attr.set_exclude_hv(plan.exclude_kernel.into());
-    attr.set_exclude_guest(1);
+    attr.set_exclude_guest((!plan.event.is_ibs()).into());
     attr.set_precise_ip(plan.precise_ip.into());
     attr.set_mmap(1);
     attr.set_mmap2(1);
@@ -82,4 +82,49 @@ pub fn build(plan: &AttrPlan) -> perf_event_attr {
     attr.set_watermark(1);
     attr.__bindgen_anon_2.wakeup_watermark = plan.watermark;
     attr
+}
+
+/// Makes the attribute that of an event whose ring buffer is overwritten: from its end to its begin, so that the
+/// newest record comes first, and with samples only, as the others must not be lost.
+pub fn overwrite(attr: &mut perf_event_attr) {
+    attr.set_write_backward(1);
+    set_side_records(attr, 0);
+}
+
+/// Makes the attribute that of an event without samples, for all other records that samples of the attribute
+/// need. Their trailers are the same.
+pub fn without_samples(attr: &mut perf_event_attr) {
+    attr.type_ = perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE;
+    attr.config = perf_event_open_sys::bindings::PERF_COUNT_SW_DUMMY.into();
+    attr.__bindgen_anon_3.config1 = 0;
+    attr.__bindgen_anon_4.config2 = 0;
+    attr.set_freq(0);
+    attr.__bindgen_anon_1.sample_period = 1;
+    attr.sample_type &= TRAILER;
+    attr.set_exclude_callchain_user(0);
+    attr.sample_regs_user = 0;
+    attr.sample_stack_user = 0;
+    attr.set_precise_ip(0);
+}
+
+/// Lets samples carry the data that was accessed.
+pub fn with_data(attr: &mut perf_event_attr) {
+    attr.sample_type |= sample::ADDR | sample::WEIGHT | sample::DATA_SRC;
+}
+
+/// The fields that records other than samples carry.
+const TRAILER: u64 = sample::TID | sample::TIME | sample::CPU;
+
+fn set_side_records(attr: &mut perf_event_attr, on: u64) {
+    for set in [
+        perf_event_attr::set_mmap,
+        perf_event_attr::set_mmap2,
+        perf_event_attr::set_mmap_data,
+        perf_event_attr::set_build_id,
+        perf_event_attr::set_comm,
+        perf_event_attr::set_comm_exec,
+        perf_event_attr::set_task,
+    ] {
+        set(attr, on);
+    }
 }

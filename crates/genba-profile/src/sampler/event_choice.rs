@@ -5,6 +5,7 @@ use std::io;
 use perf_event_open_sys::bindings::perf_event_attr;
 
 use super::cycles_probe::cycles_slowdown;
+use super::data_event;
 use super::record_options::RecordOptions;
 use super::sampling_rate::{Rate, max_sample_rate_hz};
 use super::syscalls;
@@ -82,13 +83,15 @@ fn check_event(
         config: event.config,
         ..Default::default()
     };
+    attr.__bindgen_anon_3.config1 = event.more_config[0];
+    attr.__bindgen_anon_4.config2 = event.more_config[1];
     rate.set(&mut attr);
     attr.sample_type = 1;
     attr.set_disabled(1);
     attr.set_exclude_user(event.exclude_user.into());
     attr.set_exclude_kernel(exclude_kernel.into());
     attr.set_exclude_hv(exclude_kernel.into());
-    attr.set_exclude_guest(1);
+    attr.set_exclude_guest((!event.is_ibs()).into());
     attr.set_precise_ip(precise_ip.into());
     syscalls::open(&mut attr, 0, -1).map(drop)
 }
@@ -104,6 +107,7 @@ pub fn choose_event(options: &RecordOptions) -> Result<EventChoice, ProfileError
     let rate = options.rate.limited(max_sample_rate_hz(), &mut notes);
     let (event, reason) = match &options.event {
         Some(event) => (event.clone(), "requested".to_owned()),
+        None if options.data => (data_event::here()?, "requested".to_owned()),
         None => {
             let (name, reason) = default_event(cycles_slowdown(rate));
             (EventSpec::parse(name)?, reason)

@@ -5,6 +5,7 @@
 //! one; [`RecordingSession::run`] moves records from the ring buffers into the file until stopped.
 
 mod cycles_probe;
+mod data_event;
 pub(crate) mod event_attr;
 mod event_choice;
 pub(crate) mod host_description;

@@ -156,6 +156,14 @@ pub(super) fn open_all(
                     ));
                 }
                 return Ok(opened);
+        if options.data {
+            event_attr::with_data(&mut attr);
+        }
+        match ring {
+            RingUse::Drained => {}
+            RingUse::Overwritten => event_attr::overwrite(&mut attr),
+            RingUse::SideRecords => event_attr::without_samples(&mut attr),
+        }
             }
             // Locked memory is accounted to the user over all ring buffers.
             Err((OpenStep::Ring, e))

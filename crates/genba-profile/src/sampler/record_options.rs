@@ -54,6 +54,8 @@ pub struct RecordOptions {
     pub ring_pages: Option<usize>,
     /// Records each switch to and from the target as well, for `perf script --show-switch-events`.
     pub switches: bool,
+    /// Samples carry address, level and latency of the data that was accessed.
+    pub data: bool,
     /// Fails where perf events are forbidden, instead of sampling by timer signals.
     pub no_timer_fallback: bool,
     /// Samples by timer signals even where perf events work.

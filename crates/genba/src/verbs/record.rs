@@ -26,6 +26,7 @@ use crate::sampling_args::SamplingArgs;
   genba record -p 1234,5678 -- sleep 3       running processes for three seconds (or --timeout 3s)
   sudo genba record -a -- sleep 5            all that runs on all CPUs (-C 0,2: on these)
   genba report; genba annotate FUNCTION      show the recording")]
+  genba record --data -- ./prog              cache levels and latencies of loads, where the processor samples them
 pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
@@ -47,6 +48,11 @@ pub struct Args {
     /// Record each switch of the target to and from a CPU as well, for `perf script --show-switch-events`.
     #[arg(long)]
     switch_events: bool,
+    /// Sample loads and stores with address, cache level and latency of their data, as `perf mem` does (Intel: load
+    /// latency; AMD: IBS; else the event of -e); shown by genba report --by data.
+    #[arg(short, long)]
+    data: bool,
+
 
     /// File to write; an existing one becomes FILE.old.
     #[arg(short = 'o', long, value_name = "FILE", default_value = "perf.data")]
@@ -67,6 +73,9 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         .collect();
     let mut script = args
         .script
+    options.data = args.data;
+    // Timer signals know no addresses of data.
+    options.no_timer_fallback |= args.data;
         .then(|| ScriptSampler::new(&args.file, DEFAULT_SCRIPT_RATE_HZ, command));
     let mut alone = ();
     let companion: &mut dyn Companion = match &mut script {

@@ -24,6 +24,8 @@ enum By {
     Process,
     /// Functions of Python and Ruby, recorded with --script.
     Script,
+    /// Where the data of loads and stores was, recorded with --data or `perf mem record`.
+    Data,
 }
 
 /// Arguments of `genba report`.
@@ -32,6 +34,7 @@ enum By {
   genba report                          functions of ./perf.data
   genba report -i 7f3a --by line        source lines of a case
   genba report --by script              functions of Python or Ruby (needs record --script)
+  genba report --by data                cache levels and latencies of loads (needs record --data)
   genba report --calls qsort            callers and callees of qsort (needs -g)
   genba wait -- ./prog && genba report --off-cpu
                                         functions and stacks by the time off a CPU, with reasons
@@ -79,8 +82,10 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     if args.off_cpu {
         return off_cpu(&args, output);
     }
-    if args.by == By::Script {
-        return script(&args, output);
+    match args.by {
+        By::Script => return script(&args, output),
+        By::Data => return data(&args, output),
+        _ => {}
     }
     let stored = if args.raw {
         None
@@ -111,7 +116,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             By::Thread => terminal::By::Thread,
             By::Process => terminal::By::Process,
             // Shown before.
-            By::Script => return Ok(Exit::Done),
+            By::Script | By::Data => return Ok(Exit::Done),
         },
         limit: rows(args.limit),
         min_share: args.percent_limit / 100.0,
@@ -143,6 +148,21 @@ fn rows(limit: usize) -> usize {
         0 => usize::MAX,
         limit => limit,
     }
+}
+
+/// Loads and stores by where their data was.
+fn data(args: &Args, output: &Output) -> VerbResult {
+    let profile = args.recording.data_profile()?;
+    if args.json.wanted() {
+        output.json(&args.json, "data-profile", profile)?;
+        return Ok(Exit::Done);
+    }
+    let options = terminal::ScriptOptions {
+        limit: rows(args.limit),
+        min_share: args.percent_limit / 100.0,
+    };
+    output.result(&terminal::data(&profile, options, output.screen()))?;
+    Ok(Exit::Done)
 }
 
 /// The functions of an interpreted language.

@@ -11,6 +11,7 @@ mod campaign;
 mod case_serve;
 mod case_serve_browser;
 mod count;
+mod data_addresses;
 mod error_messages;
 mod export;
 mod first_attempts;

@@ -54,6 +54,7 @@ impl Scan<'_> {
             thread,
             registers: general_registers(self.regs_mask, record.regs)
                 .filter(|_| record.abi == ABI_64),
+            data: record.data,
         }
     }
 
