@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use genba_attribution::{ProfileOptions, ResolveOptions, ResolvedProfile};
 use genba_case::{Case, Store};
-use genba_explain::{AnalysisInput, Limits, RunFacts};
 use genba_host::NoiseWatch;
 use genba_model::{
     AttachedProcesses, HostFingerprint, Investigation, Profile, RunSummary, ScriptProfile, Waits,
@@ -19,9 +18,9 @@ use genba_run::Cancel;
 use genba_runtime::script::{self, DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
 use crate::pipeline::{check_machine, write_page};
-use crate::sampling::{profile_with_source, store_addresses};
+use crate::sampling::{Located, locate_recording};
 use crate::script_sampling::{remove_recording, with_heaviest_stacks};
-use crate::{InvestigateError, Options, Outcome, Progress, findings, waits};
+use crate::{InvestigateError, Options, Outcome, Progress, waits};
 
 /// Sampling rate with stack copies, Hz: a server may have many threads. Chosen.
 const STACK_RATE_HZ: u64 = 499;
@@ -78,7 +77,8 @@ pub fn investigate_processes(
 }
 
 /// The command line of a process; its number where it is not known, as for a thread of the kernel.
-fn command_line(pid: i32) -> Vec<String> {
+#[must_use]
+pub fn command_line(pid: i32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<String> = bytes
         .split(|&byte| byte == 0)
@@ -134,9 +134,7 @@ impl Watched<'_> {
              waits alone show were searched"
                 .to_owned(),
         );
-        let mut profile = None;
-        let mut annotations = Vec::new();
-        let (mut found, mut places) = (Vec::new(), Vec::new());
+        let mut located = Located::default();
         if recorded.samples == 0 {
             self.notes
                 .push("no samples: nothing of this ran on a CPU meanwhile".to_owned());
@@ -149,26 +147,13 @@ impl Watched<'_> {
             }
             self.notes.extend(recorded.notes);
             progress.update("reading symbols", None);
-            let resolved = ResolvedProfile::open(&path, &ResolveOptions::default())
-                .map_err(|error| genba_profile::ProfileError::Internal(error.to_string()))?;
-            store_addresses(&self.case, &resolved)?;
-            let (whole, listed, mut sources) = profile_with_source(&resolved, self.options);
-            let limits = Limits {
-                min_gain: genba_model::MIN_GAIN,
-                samples: whole.samples,
-            };
-            let facts = RunFacts {
-                wall_seconds: recorded.duration_seconds,
-                ..RunFacts::default()
-            };
-            (found, places) = findings(&AnalysisInput::of(&resolved, &facts), limits, &mut sources);
-            (profile, annotations) = (Some(whole), listed);
+            located = locate_recording(&self.case, &path, self.options, recorded.duration_seconds)?;
         }
         let mut script = None;
-        if let Some(flat) = profile.take() {
+        if let Some(flat) = located.profile.take() {
             let (stacked, functions) = self.stacks(&flat, progress);
             script = functions;
-            profile = Some(match stacked {
+            located.profile = Some(match stacked {
                 Some(stacked) => genba_attribution::with_stacks_of(flat, stacked),
                 None => flat,
             });
@@ -193,13 +178,13 @@ impl Watched<'_> {
             },
             noise_floor: Vec::new(),
             stat,
-            profile,
+            profile: located.profile,
             script,
-            annotations,
+            annotations: located.annotations,
             observed: None,
             waits,
-            findings: found,
-            places,
+            findings: located.findings,
+            places: located.places,
             input_bytes: None,
             notes: std::mem::take(&mut self.notes),
         };

@@ -32,12 +32,14 @@ pub mod repeat_runs;
 pub mod run_summary;
 mod sampling;
 mod script_sampling;
+mod snapshot_cases;
 mod time_limit;
 pub mod waits;
 pub mod workload_causes;
 
-pub use attached_process::investigate_processes;
+pub use attached_process::{command_line, investigate_processes};
 pub use error::{InvestigateError, in_words};
 pub use findings::findings;
 pub use pipeline::{MAX_ANNOTATIONS, Options, Outcome, investigate};
 pub use progress::{NoProgress, Progress};
+pub use snapshot_cases::{SnapshotNews, SnapshotOptions, snapshots};

@@ -76,6 +76,35 @@ pub(crate) fn profile_with_source(
     (profile, annotations, sources)
 }
 
+/// Reads the recording of a case that is about so many seconds, and stores its samples by address.
+pub(crate) fn locate_recording(
+    case: &Case,
+    path: &Path,
+    options: &Options,
+    seconds: f64,
+) -> Result<Located, InvestigateError> {
+    let resolved = ResolvedProfile::open(path, &ResolveOptions::default())
+        .map_err(|error| genba_profile::ProfileError::Internal(error.to_string()))?;
+    store_addresses(case, &resolved)?;
+    let (profile, annotations, mut sources) = profile_with_source(&resolved, options);
+    let limits = Limits {
+        min_gain: genba_model::MIN_GAIN,
+        samples: profile.samples,
+    };
+    let facts = RunFacts {
+        wall_seconds: seconds,
+        ..RunFacts::default()
+    };
+    let (findings, places) = findings(&AnalysisInput::of(&resolved, &facts), limits, &mut sources);
+    Ok(Located {
+        profile: Some(profile),
+        annotations,
+        findings,
+        places,
+        observed: None,
+    })
+}
+
 /// Stores what the samples are about in the case.
 pub(crate) fn store_addresses(
     case: &Case,

@@ -25,6 +25,8 @@ pub mod reader;
 mod record;
 pub mod recording_tail;
 pub mod sampler;
+mod side_records;
+mod snapshots;
 mod timer_signal;
 pub mod wait_sampler;
 
@@ -36,3 +38,4 @@ pub use error::{ProfileError, ReadError};
 pub use process_memory::read_memory;
 pub use reader::{ReadOptions, Recording};
 pub use record::{Companion, RecordOutcome, record, record_until, record_with};
+pub use snapshots::{Snapshot, SnapshotPlan, SnapshotSink, Snapshotted, record_snapshots};

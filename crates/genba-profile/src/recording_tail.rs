@@ -4,7 +4,7 @@
 //! time. What was read is freed on disk. Only for recordings of [`crate::record`] and
 //! [`crate::attach`] by perf events: their layout is known.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -15,6 +15,7 @@ use crate::error::ReadError;
 use crate::perfdata::file_header::HEADER_SIZE;
 use crate::perfdata::record::{Raw, kind};
 use crate::reader::Recording;
+use crate::side_records::{SideRecords, word};
 
 /// Offset in the header of the field for the offset of the records.
 const DATA_OFFSET: usize = 40;
@@ -34,10 +35,7 @@ pub struct RecordingTail {
     file: File,
     at: u64,
     head: Vec<u8>,
-    others: Vec<Vec<u8>>,
-    others_bytes: usize,
-    /// Time of the end and id of processes that have ended.
-    ended: Vec<(u64, i32)>,
+    others: SideRecords,
     samples: VecDeque<(u64, Vec<u8>)>,
     rest: Vec<u8>,
     window: u64,
@@ -75,9 +73,7 @@ impl RecordingTail {
             file,
             at: begins,
             head,
-            others: Vec::new(),
-            others_bytes: 0,
-            ended: Vec::new(),
+            others: SideRecords::default(),
             samples: VecDeque::new(),
             rest: Vec::new(),
             window,
@@ -112,8 +108,8 @@ impl RecordingTail {
         let oldest = self.newest.saturating_sub(self.window);
         // Each CPU's samples are in order, those of several nearly so.
         self.samples.retain(|&(time, _)| time >= oldest);
-        if self.others_bytes > MAX_OTHER_BYTES {
-            self.discard_ended(oldest);
+        if self.others.bytes() > MAX_OTHER_BYTES {
+            self.others.discard_ended(oldest);
         }
         Ok(())
     }
@@ -135,30 +131,11 @@ impl RecordingTail {
                 self.samples_read += 1;
                 self.samples.push_back((time, bytes.to_vec()));
             } else if raw.kind < kind::USER_FIRST {
-                if raw.kind == kind::EXIT
-                    && let (Some(task), Some(thread)) = (word(bytes, 8), word(bytes, 16))
-                    && task as u32 == thread as u32
-                {
-                    self.ended.push((time, task as i32));
-                }
-                self.others_bytes += size;
-                self.others.push(bytes.to_vec());
+                self.others.add(bytes, time);
             }
             done += size;
         }
         self.rest.drain(..done);
-    }
-
-    /// Discards records of processes that ended before the window.
-    fn discard_ended(&mut self, oldest: u64) {
-        let gone = self.ended.iter().filter(|&&(time, _)| time < oldest);
-        let gone: HashSet<i32> = gone.map(|&(_, pid)| pid).collect();
-        self.ended.retain(|&(time, _)| time >= oldest);
-        self.others.retain(|bytes| {
-            let of = word(bytes, 8).map_or(0, |pid| pid as i32);
-            !gone.contains(&of)
-        });
-        self.others_bytes = self.others.iter().map(Vec::len).sum();
     }
 
     /// Sets the window, ns.
@@ -181,7 +158,7 @@ impl RecordingTail {
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = self.head.clone();
-        for record in &self.others {
+        for record in self.others.iter() {
             out.extend(record);
         }
         for (_, record) in &self.samples {
@@ -199,11 +176,6 @@ impl RecordingTail {
     pub fn recording(&self) -> Result<Recording, ReadError> {
         Recording::from_bytes(self.bytes(), "the recording in progress")
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    let word = bytes.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(word.try_into().ok()?))
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Signals that end genba. Ctrl-C, SIGTERM and SIGHUP: the first ends the run and keeps what was
 //! measured; after the second, or when the first is not obeyed in time, genba ends at once. SIGXCPU is
-//! like Ctrl-C; SIGXFSZ makes the write fail that exceeds the limit.
+//! like Ctrl-C; SIGXFSZ makes the write fail that exceeds the limit. And SIGUSR2, which asks for a snapshot.
 
-use std::io::Write as _;
+use std::io::{self, PipeReader, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use genba_run::Cancel;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::exit_code::{Exit, Failure};
@@ -28,12 +28,6 @@ static EXITING: AtomicBool = AtomicBool::new(false);
 /// Returns a token that the first signal triggers.
 pub fn token() -> Result<Cancel, Failure> {
     let cancel = Cancel::new()?;
-    let unsupported = |error: std::io::Error| {
-        Failure::new(
-            Exit::Unsupported,
-            format!("cannot install signal handlers: {error}"),
-        )
-    };
     let mut handled = vec![SIGINT, SIGTERM, SIGXCPU];
     // `nohup genba …` is to survive the end of the terminal.
     if !is_ignored(SIGHUP) {
@@ -68,6 +62,20 @@ pub fn token() -> Result<Cancel, Failure> {
     Ok(cancel)
 }
 
+fn unsupported(error: io::Error) -> Failure {
+    Failure::new(
+        Exit::Unsupported,
+        format!("cannot install signal handlers: {error}"),
+    )
+}
+
+/// Returns a pipe that gets a byte for each SIGUSR2 from now on.
+pub fn snapshot_requests() -> Result<PipeReader, Failure> {
+    let (requests, signals) = io::pipe().map_err(unsupported)?;
+    signal_hook::low_level::pipe::register(SIGUSR2, signals).map_err(unsupported)?;
+    Ok(requests)
+}
+
 /// Whether a signal asked genba to end: what fails then fails because of that.
 pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Acquire)
@@ -76,7 +84,7 @@ pub fn is_interrupted() -> bool {
 /// Writes a line to standard error. Nobody may be there to read it any more: this thread, which ends genba,
 /// must survive that.
 fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn exit_at_once(reason: &str) -> ! {

@@ -15,6 +15,7 @@ mod progress_line;
 mod recording_args;
 mod sampling_args;
 mod session;
+mod snapshot_args;
 mod unread_input;
 mod verbs;
 

@@ -11,10 +11,13 @@ mod event_choice;
 pub(crate) mod host_description;
 pub(crate) mod initial_records;
 pub(crate) mod opened_events;
+mod overwritten;
 mod record_options;
 mod recording_session;
 pub(crate) mod ring_buffer;
 mod sampling_rate;
+pub(crate) mod snapshot_session;
+mod snapshot_size;
 pub(crate) mod syscalls;
 
 pub use cycles_probe::hardware_cycles_work;
@@ -24,6 +27,7 @@ pub use record_options::{CallGraph, RecordOptions};
 pub use recording_session::RecordingSession;
 pub use ring_buffer::SampleCounts;
 pub use sampling_rate::{DEFAULT_RATE_HZ, Rate, max_sample_rate_hz};
+pub use snapshot_session::{Snapshot, SnapshotSink};
 
 /// The attribute of a plain recording, as bytes.
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use perf_event_open_sys::bindings::{PERF_TYPE_SOFTWARE, perf_event_attr};
 
-use super::event_attr::{AttrPlan, build};
+use super::event_attr::{self, AttrPlan, build};
 use super::event_choice::EventChoice;
 use super::host_description::online_cpus;
 use super::record_options::{CallGraph, RecordOptions};
@@ -36,11 +36,22 @@ impl Target {
 
 /// What is sampled: one target, processes that run with those that they started, or CPUs.
 #[derive(Clone, Copy)]
-pub(super) enum Sampled<'a> {
+pub(crate) enum Sampled<'a> {
     BeforeExec(i32),
     Running(&'a [i32]),
     /// All that runs on these CPUs.
     Cpus(&'a [i32]),
+}
+
+/// What the ring buffers of an event are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RingUse {
+    /// All records, each of which is read.
+    Drained,
+    /// The newest samples: older ones are overwritten.
+    Overwritten,
+    /// All records but samples, each of which is read.
+    SideRecords,
 }
 
 /// The events of a target, opened on every CPU.
@@ -64,6 +75,19 @@ impl OpenedEvents {
         counts: &mut SampleCounts,
         take: &mut dyn FnMut(&Raw<'_>),
     ) -> io::Result<()> {
+        self.drain_bytes(counts, &mut |record| {
+            if let Some((raw, _)) = Raw::parse(record) {
+                take(&raw);
+            }
+        })
+    }
+
+    /// The same as bytes with their headers.
+    pub(crate) fn drain_bytes(
+        &mut self,
+        counts: &mut SampleCounts,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<()> {
         let mut bytes = Vec::new();
         for ring in &mut self.rings {
             ring.drain(counts, &mut |part| {
@@ -72,9 +96,9 @@ impl OpenedEvents {
             })?;
         }
         let mut at = 0;
-        while let Some((raw, size)) = Raw::parse(&bytes[at..]) {
+        while let Some((_, size)) = Raw::parse(&bytes[at..]) {
+            take(&bytes[at..at + size]);
             at += size;
-            take(&raw);
         }
         Ok(())
     }
@@ -105,6 +129,7 @@ pub(super) fn open_all(
     target: Sampled<'_>,
     choice: &EventChoice,
     options: &RecordOptions,
+    ring: RingUse,
     notes: &mut Vec<String>,
 ) -> Result<OpenedEvents, ProfileError> {
     let failed = |what, source| ProfileError::Perf {
@@ -131,6 +156,14 @@ pub(super) fn open_all(
             watermark: (pages * rustix::param::page_size() / 2) as u32,
         };
         let mut attr = build(&plan);
+        if options.data {
+            event_attr::with_data(&mut attr);
+        }
+        match ring {
+            RingUse::Drained => {}
+            RingUse::Overwritten => event_attr::overwrite(&mut attr),
+            RingUse::SideRecords => event_attr::without_samples(&mut attr),
+        }
         let opened = match target {
             Sampled::BeforeExec(pid) => open_events(Target::BeforeExec(pid), &mut attr, pages),
             Sampled::Running(pids) => {
@@ -146,8 +179,12 @@ pub(super) fn open_all(
         match opened {
             Ok(opened) => {
                 if pages < wanted {
+                    let effect = match ring {
+                        RingUse::Overwritten => "snapshots reach back less far",
+                        RingUse::Drained | RingUse::SideRecords => "samples may be lost",
+                    };
                     notes.push(format!(
-                        "ring buffers have {} instead of {} KiB per CPU (samples may be lost): the \
+                        "ring buffers have {} instead of {} KiB per CPU ({effect}): the \
                          limit on locked memory is reached\n  to allow more: sudo sysctl \
                          kernel.perf_event_mlock_kb={}",
                         pages * rustix::param::page_size() / 1024,
@@ -156,14 +193,6 @@ pub(super) fn open_all(
                     ));
                 }
                 return Ok(opened);
-        if options.data {
-            event_attr::with_data(&mut attr);
-        }
-        match ring {
-            RingUse::Drained => {}
-            RingUse::Overwritten => event_attr::overwrite(&mut attr),
-            RingUse::SideRecords => event_attr::without_samples(&mut attr),
-        }
             }
             // Locked memory is accounted to the user over all ring buffers.
             Err((OpenStep::Ring, e))
@@ -299,6 +328,14 @@ pub(crate) fn open_threads(
     Ok(out)
 }
 
+/// Maps the ring buffer of an event as its attribute says that it is written.
+fn map_ring(fd: &OwnedFd, attr: &perf_event_attr, pages: usize) -> io::Result<RingBuffer> {
+    match attr.write_backward() {
+        0 => RingBuffer::map(fd, pages),
+        _ => RingBuffer::map_overwritten(fd, pages),
+    }
+}
+
 fn open_thread(
     tid: i32,
     required: bool,
@@ -326,7 +363,7 @@ fn open_thread(
             }
             None => {
                 out.rings
-                    .push(RingBuffer::map(&fd, pages).map_err(|e| (OpenStep::Ring, e))?);
+                    .push(map_ring(&fd, attr, pages).map_err(|e| (OpenStep::Ring, e))?);
                 out.ring_events.push(out.events.len());
                 *ring_of = Some(out.events.len());
             }

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::event_choice::EventChoice;
 use super::host_description::{describe, monotonic_ns};
-use super::opened_events::{Sampled, Target, open_all};
+use super::opened_events::{RingUse, Sampled, Target, open_all};
 use super::record_options::RecordOptions;
 use super::ring_buffer::{RingBuffer, SampleCounts};
 use super::{initial_records, syscalls};
@@ -96,7 +96,7 @@ impl RecordingSession {
     ) -> Result<Self, ProfileError> {
         let mut notes = Vec::new();
         syscalls::raise_descriptor_limit();
-        let opened = open_all(target, choice, options, &mut notes)?;
+        let opened = open_all(target, choice, options, RingUse::Drained, &mut notes)?;
         let io = |source| ProfileError::Write {
             path: path.to_owned(),
             source,
@@ -199,7 +199,7 @@ impl RecordingSession {
         // The last target's ring buffers hold locked memory, so they are unmapped first.
         self.rings.clear();
         self.events.clear();
-        let opened = open_all(target, choice, options, &mut Vec::new())?;
+        let opened = open_all(target, choice, options, RingUse::Drained, &mut Vec::new())?;
         self.events = opened.events;
         self.rings = opened.rings;
         self.ring_events = opened.ring_events;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 
+use super::overwritten;
 use crate::perfdata::record::{HEADER_SIZE, kind};
 
 /// Samples that went through ring buffers, and those that did not.
@@ -33,6 +34,16 @@ unsafe impl Send for RingBuffer {}
 impl RingBuffer {
     /// Maps the ring buffer of an event with `pages` pages of data, a power of two.
     pub fn map(fd: &OwnedFd, pages: usize) -> io::Result<Self> {
+        Self::map_as(fd, pages, libc::PROT_READ | libc::PROT_WRITE)
+    }
+
+    /// Maps the ring buffer of an event whose records go from its end to its begin and overwrite the oldest ones: the
+    /// kernel does so where the reader cannot write to it.
+    pub fn map_overwritten(fd: &OwnedFd, pages: usize) -> io::Result<Self> {
+        Self::map_as(fd, pages, libc::PROT_READ)
+    }
+
+    fn map_as(fd: &OwnedFd, pages: usize, protection: i32) -> io::Result<Self> {
         let page = rustix::param::page_size();
         let mapped = (pages + 1) * page;
         // SAFETY: a new shared mapping at an address of the kernel's choice.
@@ -40,7 +51,7 @@ impl RingBuffer {
             libc::mmap(
                 std::ptr::null_mut(),
                 mapped,
-                libc::PROT_READ | libc::PROT_WRITE,
+                protection,
                 libc::MAP_SHARED,
                 fd.as_raw_fd(),
                 0,
@@ -70,6 +81,22 @@ impl RingBuffer {
     fn tail(&self) -> &AtomicU64 {
         // SAFETY: as for `head`; only we write it.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.page()).data_tail) }
+    }
+
+    /// A copy of an overwritten buffer's bytes from the newest record on, for [`overwritten::records`](super::overwritten::records). The event's
+    /// output must be paused.
+    pub fn copy_overwritten(&self) -> Vec<u8> {
+        let before = self.head().load(Ordering::Acquire);
+        // SAFETY: the data pages follow the control page. The kernel may be completing a record that it began before the
+        // pause: its bytes are cut off below.
+        let data = unsafe {
+            let pages = self.base.as_ptr().add(self.mapped - self.data);
+            std::slice::from_raw_parts(pages, self.data)
+        };
+        let mut copy = overwritten::unwrap(data, before);
+        let written_meanwhile = before.wrapping_sub(self.head().load(Ordering::Acquire));
+        copy.truncate(copy.len().saturating_sub(written_meanwhile as usize));
+        copy
     }
 
     /// Passes all records in the buffer to `take`, in two parts where they wrap around, counts them
@@ -113,7 +140,7 @@ impl Drop for RingBuffer {
 
 /// Counts the records of two parts that follow one another. Records and parts are multiples of 8
 /// bytes, so no field of 8 bytes is split.
-fn count(first: &[u8], second: &[u8], counts: &mut SampleCounts) {
+pub(super) fn count(first: &[u8], second: &[u8], counts: &mut SampleCounts) {
     let word = |at: usize| -> Option<u64> {
         let bytes = if at < first.len() {
             first.get(at..at + 8)?

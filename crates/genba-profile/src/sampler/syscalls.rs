@@ -59,6 +59,12 @@ pub fn disable(fd: &OwnedFd) -> io::Result<()> {
     check(unsafe { sys::ioctls::DISABLE(fd.as_raw_fd(), 0) })
 }
 
+/// Stops the output of an event into its ring buffer, or lets it go on. What happens meanwhile is lost.
+pub fn pause_output(fd: &OwnedFd, pause: bool) -> io::Result<()> {
+    // SAFETY: as for `enable`.
+    check(unsafe { sys::ioctls::PAUSE_OUTPUT(fd.as_raw_fd(), u32::from(pause)) })
+}
+
 /// Redirects an event's records into the ring buffer of another event.
 pub fn set_output(fd: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
     // SAFETY: both descriptors are events'.

@@ -39,16 +39,12 @@ pub(crate) fn host(host: &HostFingerprint) -> String {
 /// Returns what was watched: `process 1234, watched for 9 s`.
 pub(crate) fn attached(attached: &AttachedProcesses) -> String {
     let pids: Vec<String> = attached.pids.iter().map(ToString::to_string).collect();
-    let what = if pids.len() == 1 {
-        "process"
-    } else {
-        "processes"
-    };
-    format!(
-        "{what} {}, watched for {}",
-        pids.join(", "),
-        format::rough_duration(attached.seconds)
-    )
+    let time = format::rough_duration(attached.seconds);
+    match pids.as_slice() {
+        [] => format!("watched for {time}"),
+        [pid] => format!("process {pid}, watched for {time}"),
+        _ => format!("processes {}, watched for {time}", pids.join(", ")),
+    }
 }
 
 /// Returns the noise floor: the smallest differences that the runs could show.

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use genba_model::Workload;
 use genba_profile::sampler::{CallGraph, RecordOptions};
-use genba_profile::{Attach, Companion, RecordOutcome};
+use genba_profile::{Attach, Companion, RecordOutcome, Snapshotted};
 use genba_run::{Cancel, Launcher, Output as Stream};
 use genba_runtime::script::{DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
@@ -15,6 +16,7 @@ use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
 use crate::sampling_args::SamplingArgs;
+use crate::snapshot_args::SnapshotArgs;
 
 /// Arguments of `genba record`.
 #[derive(Debug, ClapArgs)]
@@ -24,9 +26,10 @@ use crate::sampling_args::SamplingArgs;
   genba record --script -- python3 prog.py   functions of Python and Ruby as well
   genba record -p 1234                       a running process, until Ctrl-C or its end
   genba record -p 1234,5678 -- sleep 3       running processes for three seconds (or --timeout 3s)
-  sudo genba record -a -- sleep 5            all that runs on all CPUs (-C 0,2: on these)
-  genba report; genba annotate FUNCTION      show the recording")]
   genba record --data -- ./prog              cache levels and latencies of loads, where the processor samples them
+  sudo genba record -a -- sleep 5            all that runs on all CPUs (-C 0,2: on these)
+  genba record --snapshot=30s -g -p 1234     a case of the last 30 s at each: kill -USR2 PID-OF-GENBA
+  genba report; genba annotate FUNCTION      show the recording")]
 pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
@@ -45,14 +48,17 @@ pub struct Args {
     #[arg(long)]
     script: bool,
 
-    /// Record each switch of the target to and from a CPU as well, for `perf script --show-switch-events`.
-    #[arg(long)]
-    switch_events: bool,
     /// Sample loads and stores with address, cache level and latency of their data, as `perf mem` does (Intel: load
     /// latency; AMD: IBS; else the event of -e); shown by genba report --by data.
     #[arg(short, long)]
     data: bool,
 
+    /// Record each switch of the target to and from a CPU as well, for `perf script --show-switch-events`.
+    #[arg(long)]
+    switch_events: bool,
+
+    #[command(flatten)]
+    snapshot: SnapshotArgs,
 
     /// File to write; an existing one becomes FILE.old.
     #[arg(short = 'o', long, value_name = "FILE", default_value = "perf.data")]
@@ -67,15 +73,15 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     args.run.pass_input_on();
     let mut options = args.sampling.options(CallGraph::None);
     options.switches = args.switch_events;
+    options.data = args.data;
+    // Timer signals know no addresses of data.
+    options.no_timer_fallback |= args.data;
     let cancel = interrupt::token()?;
     let command: Vec<String> = std::env::args_os()
         .map(|word| genba_run::text_of(&word))
         .collect();
     let mut script = args
         .script
-    options.data = args.data;
-    // Timer signals know no addresses of data.
-    options.no_timer_fallback |= args.data;
         .then(|| ScriptSampler::new(&args.file, DEFAULT_SCRIPT_RATE_HZ, command));
     let mut alone = ();
     let companion: &mut dyn Companion = match &mut script {
@@ -92,6 +98,9 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         return Err(Failure::usage(
             "--script samples one process: give a single PID",
         ));
+    }
+    if args.snapshot.is_wanted() {
+        return snapshots(&args, options, &cancel, output);
     }
     let mut launcher;
     let outcome = if attached && args.run.command.is_empty() {
@@ -120,12 +129,79 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             genba_profile::record_with(&mut launcher, spec, &options, file, &cancel, companion)?
         }
     };
-    print_summary(&outcome, &args.file, output);
+    print_summary(&outcome, Some(&args.file), output);
     if attached && outcome.samples == 0 {
         output.note(
             "note: nothing of this ran on a CPU meanwhile; to see what it waits for: genba wait -p PID",
         );
     }
+    exit_of(&outcome, attached, &cancel, output)
+}
+
+/// Records snapshots, which are written on request.
+fn snapshots(args: &Args, options: RecordOptions, cancel: &Cancel, output: &Output) -> VerbResult {
+    if options.force_timer {
+        return Err(Failure::usage(
+            "--snapshot needs perf events: omit --sampler timer",
+        ));
+    }
+    let attached = !args.pid.is_empty() || args.system.is_wanted();
+    let mut launcher;
+    let prepared;
+    let command = if !attached || !args.run.command.is_empty() {
+        let mut ready = args.run.prepare(Stream::Inherit)?;
+        ready.spec.stderr = Stream::Inherit;
+        args.snapshot.tell_command(&mut ready.spec);
+        prepared = ready;
+        launcher = Launcher::new()?;
+        Some((&mut launcher, &prepared))
+    } else {
+        None
+    };
+    let mut workload = match (&command, args.pid.first()) {
+        (Some((_, prepared)), None) if !attached => prepared.workload.clone(),
+        (_, Some(&pid)) => workload(genba_investigate::command_line(pid)),
+        _ => workload(vec!["CPUs".to_owned()]),
+    };
+    workload.name = Some("snapshot".to_owned());
+    let attach = |command| Attach {
+        pids: &args.pid,
+        timeout: args.run.timeout,
+        command,
+    };
+    let command = command.map(|(launcher, prepared)| (launcher, &prepared.spec));
+    let what = match command {
+        Some((launcher, spec)) if !attached => Snapshotted::Command(launcher, spec),
+        command if args.system.is_wanted() => {
+            Snapshotted::Cpus(args.system.cpus(), attach(command))
+        }
+        command => Snapshotted::Processes(attach(command)),
+    };
+    let outcome = (args.snapshot).record(what, workload, &args.pid, options, cancel, output)?;
+    print_summary(&outcome, None, output);
+    exit_of(&outcome, attached, cancel, output)
+}
+
+/// What a case without a command is about.
+fn workload(command: Vec<String>) -> Workload {
+    Workload {
+        command,
+        shell: None,
+        directory: std::env::current_dir()
+            .unwrap_or_default()
+            .display()
+            .to_string(),
+        name: None,
+    }
+}
+
+/// How genba ends after a recording.
+fn exit_of(
+    outcome: &RecordOutcome,
+    attached: bool,
+    cancel: &Cancel,
+    output: &Output,
+) -> VerbResult {
     let Some(finished) = outcome.runs.last() else {
         return Ok(Exit::Done);
     };
@@ -155,8 +231,8 @@ fn watch(
     })
 }
 
-/// Prints the number of samples, why this event was chosen, and what was lost.
-fn print_summary(outcome: &RecordOutcome, file: &Path, output: &Output) {
+/// Prints the number of samples, why this event was chosen, and what was lost. Snapshots have no file.
+fn print_summary(outcome: &RecordOutcome, file: Option<&Path>, output: &Output) {
     for note in &outcome.notes {
         output.note(&format!("note: {note}"));
     }
@@ -173,12 +249,14 @@ fn print_summary(outcome: &RecordOutcome, file: &Path, output: &Output) {
     if outcome.throttled > 0 {
         lost.push_str(&format!(", throttled {} times", outcome.throttled));
     }
+    let place = match file {
+        Some(file) => file.display().to_string(),
+        None if outcome.samples == 0 => "no snapshot was written".to_owned(),
+        None => "in snapshots".to_owned(),
+    };
     output.note(&format!(
-        "{} samples of {} in {:.2} s{lost}: {}",
-        outcome.samples,
-        outcome.event.name,
-        outcome.duration_seconds,
-        file.display()
+        "{} samples of {} in {:.2} s{lost}: {place}",
+        outcome.samples, outcome.event.name, outcome.duration_seconds,
     ));
 }
 

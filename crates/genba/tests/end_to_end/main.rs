@@ -31,6 +31,7 @@ mod observe;
 mod record_report_annotate;
 mod runtime_metrics;
 mod script_functions;
+mod snapshots;
 mod stat_flags;
 mod support;
 mod sweep;
