@@ -40,6 +40,8 @@ pub enum SnapshotNews {
     Failed(InvestigateError),
     /// The page of a case is there.
     Page(String, PathBuf),
+    /// The recording of a case was not read any more, after Ctrl-C.
+    RecordingOnly(String),
     /// The page of a case could not be made; its recording is there.
     NoPage(String, InvestigateError),
 }
@@ -75,7 +77,7 @@ pub fn snapshots(
                 let id = case.id().to_owned();
                 news(match maker.complete(&mut case, &snapshot, only_recording) {
                     Ok(Some(page)) => SnapshotNews::Page(id, page),
-                    Ok(None) => continue,
+                    Ok(None) => SnapshotNews::RecordingOnly(id),
                     Err(error) => SnapshotNews::NoPage(id, error),
                 });
             }

@@ -123,6 +123,11 @@ fn sentence(news: &SnapshotNews, window: Duration) -> String {
             "case {case}: {}; next: genba report -i {case}",
             page.display()
         ),
+        SnapshotNews::RecordingOnly(case) => {
+            format!(
+                "case {case}: a recording without a page (interrupted); next: genba report -i {case}"
+            )
+        }
         SnapshotNews::NoPage(case, error) => {
             format!("case {case} has no page: {error}; its recording: genba report -i {case}")
         }

@@ -122,7 +122,10 @@ pub(crate) fn unnamed_code(profile: &Profile) -> Option<String> {
     let how = match () {
         () if has("node") => "run node with --perf-basic-prof",
         () if has("libjvm") => "run java with a perf map agent",
-        () if has("libcoreclr") => "set DOTNET_PerfMapEnabled=1",
+        () if has("libcoreclr") => {
+            "set DOTNET_PerfMapEnabled=1 (before .NET 6: COMPlus_PerfMapEnabled=1)"
+        }
+        () if has("php") => "run php with -d opcache.jit_debug=16",
         () if has("luajit") || has("libluajit") => {
             "build luajit with XCFLAGS=-DLUAJIT_USE_PERFTOOLS"
         }

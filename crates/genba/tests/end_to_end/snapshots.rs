@@ -99,7 +99,8 @@ fn share(directory: &Path, input: &str, function: &str) -> f64 {
 fn snapshot_names_what_was_slow_for_a_moment() {
     let test = "snapshot_names_what_was_slow_for_a_moment";
     let here = scratch();
-    let Some(slow) = program(test, here.path(), "seldom-slow.c", &["-O1", "-g"]) else {
+    let flags = ["-O1", "-g", "-fno-omit-frame-pointer"];
+    let Some(slow) = program(test, here.path(), "seldom-slow.c", &flags) else {
         return;
     };
     let slow = slow.to_str().expect("UTF-8");
