@@ -3,12 +3,17 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use genba_model::CounterState;
 use genba_profile::event::EventSpec;
-use genba_profile::sampler::{CallGraph, RecordOptions, Target, choose_event};
-use genba_profile::{Companion, ProfileError, Recording, perf_stat};
+use genba_profile::sampler::{CallGraph, Rate, RecordOptions, Target, choose_event};
+use genba_profile::{
+    Companion, ProfileError, Recording, Snapshot, SnapshotPlan, SnapshotSink, Snapshotted,
+    perf_stat, record_snapshots,
+};
+use genba_run::{Cancel, CommandSpec, Launcher};
 use support::{FIXTURE, compile, function, load, module_of, record};
 
 fn perf_events(test: &str) -> bool {
@@ -91,6 +96,79 @@ fn threads_forks_and_execs_are_followed() {
             check_fixture(&program, &out, TEST);
         }
     }
+}
+
+/// Writes snapshots to one file.
+struct OneFile<'a> {
+    path: &'a Path,
+    taken: Vec<Snapshot>,
+}
+
+impl SnapshotSink for OneFile<'_> {
+    fn next_file(&mut self) -> Result<PathBuf, String> {
+        Ok(self.path.to_owned())
+    }
+
+    fn take(&mut self, snapshot: Result<Snapshot, ProfileError>) {
+        self.taken.push(snapshot.expect("written"));
+    }
+}
+
+/// A snapshot at the end of a command.
+fn snapshot(argv: &[&str], options: &RecordOptions, window: Duration, out: &Path) -> Snapshot {
+    let (requests, _nobody_asks) = std::io::pipe().expect("a pipe");
+    let mut sink = OneFile {
+        path: out,
+        taken: Vec::new(),
+    };
+    let mut launcher = Launcher::new().expect("started");
+    let spec = CommandSpec::direct(argv.iter().copied());
+    let plan = SnapshotPlan {
+        window,
+        requests,
+        at_end: true,
+        sink: &mut sink,
+    };
+    let what = Snapshotted::Command(&mut launcher, &spec);
+    let cancel = Cancel::new().expect("a token");
+    let done = record_snapshots(what, plan, options, &cancel).expect("recorded");
+    assert_eq!(sink.taken.len(), 1);
+    let taken = sink.taken.remove(0);
+    assert_eq!(done.samples, taken.samples);
+    taken
+}
+
+#[test]
+fn snapshot_follows_threads_forks_and_execs_and_holds_the_last_samples() {
+    const TEST: &str = "snapshot_follows_threads_forks_and_execs_and_holds_the_last_samples";
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
+        return genba_testing::skip(TEST, "gcc", "no gcc");
+    };
+    if !perf_events(TEST) {
+        return;
+    }
+    let out = directory.path().join("out.data");
+    let argv = [program.to_str().expect("path")];
+    let mut options = RecordOptions {
+        event: EventSpec::parse("cpu-clock").ok(),
+        call_graph: CallGraph::FramePointer,
+        rate: Rate::Frequency(999),
+        ..RecordOptions::default()
+    };
+    let taken = snapshot(&argv, &options, Duration::from_secs(600), &out);
+    assert!(!taken.overwritten, "{taken:?}");
+    let whole = load(&out);
+    assert_eq!(whole.tables.totals.samples, taken.samples);
+    check_fixture(&program, &out, TEST);
+    // Only what is within the window, also with stack copies.
+    options.call_graph = CallGraph::Dwarf(16384);
+    options.rate = Rate::Frequency(4999);
+    let taken = snapshot(&argv, &options, Duration::from_millis(1), &out);
+    let last = load(&out);
+    assert_eq!(last.tables.totals.damaged, 0);
+    assert!(taken.samples < whole.tables.totals.samples, "{taken:?}");
+    assert!(taken.seconds <= 0.001, "{taken:?}");
 }
 
 #[test]

@@ -10,10 +10,11 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::event_choice::EventChoice;
 use super::host_description::{describe, monotonic_ns, online_cpus};
 use super::opened_events::{OpenedEvents, RingUse, Sampled, open_all};
+use super::overwritten::{self, Overwritten};
 use super::record_options::RecordOptions;
-use super::ring_buffer::{self, SampleCounts};
+use super::ring_buffer::{self, RingBuffer, SampleCounts};
 use super::snapshot_size::ring_pages;
-use super::{initial_records, overwritten, syscalls};
+use super::{initial_records, syscalls};
 use crate::error::ProfileError;
 use crate::perfdata::attr::Attr;
 use crate::perfdata::record::{Layout, Raw};
@@ -275,28 +276,20 @@ impl SnapshotSession {
     /// Writes what the ring buffers hold of the window before `at`.
     fn write(&mut self, at: u64, path: &Path) -> io::Result<Snapshot> {
         self.drain_side()?;
-        let oldest = at.saturating_sub(self.window);
-        let wanted_from = oldest.max(self.began);
+        let wanted_from = at.saturating_sub(self.window).max(self.began);
         let mut writer = Writer::create(path, self.event.clone())?;
         for record in self.side_records.iter() {
             writer.append(record)?;
         }
+        let rings = self.copy_rings()?;
+        let reach = rings.iter().filter_map(|ring| self.reaches_back_to(ring));
+        // Samples of all CPUs from when the ring buffer of the busiest one begins: shares of threads are of the same time.
+        let from = reach.fold(wanted_from, u64::max);
         let mut counts = SampleCounts::default();
-        let mut from = wanted_from;
-        for (ring, &event) in self.samples.rings.iter().zip(&self.samples.ring_events) {
-            let event = &self.samples.events[event];
-            syscalls::pause_output(event, true)?;
-            let bytes = ring.copy_overwritten();
-            syscalls::pause_output(event, false)?;
-            let found = overwritten::records(&bytes);
+        for (bytes, found) in &rings {
             for range in found.records.iter().rev() {
                 let record = &bytes[range.clone()];
-                let time = Raw::parse(record).and_then(|(raw, _)| self.layout.time(&raw));
-                let time = time.unwrap_or(0);
-                if found.full && range.end == found.records.last().map_or(0, |last| last.end) {
-                    from = from.max(time);
-                }
-                if (oldest..=at).contains(&time) {
+                if (from..=at).contains(&self.time(record)) {
                     ring_buffer::count(record, &[], &mut counts);
                     writer.append(record)?;
                 }
@@ -315,6 +308,38 @@ impl SnapshotSession {
             seconds: at.saturating_sub(from) as f64 / 1e9,
             overwritten: from > wanted_from,
         })
+    }
+
+    /// The bytes of all ring buffers with the records in them; what happens meanwhile is lost.
+    fn copy_rings(&self) -> io::Result<Vec<(Vec<u8>, Overwritten)>> {
+        let owners = self.samples.ring_events.iter();
+        let owners: Vec<_> = owners.map(|&event| &self.samples.events[event]).collect();
+        for event in &owners {
+            syscalls::pause_output(event, true)?;
+        }
+        let copies: Vec<Vec<u8>> = (self.samples.rings.iter())
+            .map(RingBuffer::copy_overwritten)
+            .collect();
+        for event in &owners {
+            syscalls::pause_output(event, false)?;
+        }
+        let with_records = |bytes: Vec<u8>| {
+            let found = overwritten::records(&bytes);
+            (bytes, found)
+        };
+        Ok(copies.into_iter().map(with_records).collect())
+    }
+
+    /// The time of the oldest record of a ring buffer, if older ones were overwritten.
+    fn reaches_back_to(&self, (bytes, found): &(Vec<u8>, Overwritten)) -> Option<u64> {
+        let oldest = found.records.last().filter(|_| found.full)?;
+        Some(self.time(&bytes[oldest.clone()]))
+    }
+
+    /// The time of a record with its header; 0 if it has none.
+    fn time(&self, record: &[u8]) -> u64 {
+        let time = Raw::parse(record).and_then(|(raw, _)| self.layout.time(&raw));
+        time.unwrap_or(0)
     }
 
     /// Moves the records other than samples to where they are retained.

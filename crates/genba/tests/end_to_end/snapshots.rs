@@ -165,7 +165,7 @@ fn ctrl_c_writes_a_last_snapshot_of_a_running_process() {
         let profile = json(here.path(), "profile", &["report", "-i", case, "--json"]);
         let threads = profile["threads"].as_array().expect("threads");
         assert!(
-            threads.iter().all(|row| row["pid"].to_string() == pid),
+            threads.iter().all(|row| row["pid"] == busy.id()),
             "{threads:?}"
         );
         assert!(profile["samples"].as_u64() > Some(0), "{said}");
