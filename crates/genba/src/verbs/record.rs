@@ -28,7 +28,7 @@ use crate::snapshot_args::SnapshotArgs;
   genba record -p 1234,5678 -- sleep 3       running processes for three seconds (or --timeout 3s)
   genba record --data -- ./prog              cache levels and latencies of loads, where the processor samples them
   sudo genba record -a -- sleep 5            all that runs on all CPUs (-C 0,2: on these)
-  genba record --snapshot=30s -g -p 1234     a case of the last 30 s at each: kill -USR2 PID-OF-GENBA
+  genba record --snapshot=30s -g -p 1234     a case of the last 30 s at each SIGUSR2
   genba report; genba annotate FUNCTION      show the recording")]
 pub struct Args {
     #[command(flatten)]
