@@ -7,15 +7,18 @@ use serde_json::Value;
 
 use crate::support::{json, record, run_genba, scratch, tool_exists};
 
-/// Touches 4 MiB in one function.
+/// Touches 1,024 pages in one function: none of them may be part of a large page.
 const TOUCHES: &str = r"
-#include <stdlib.h>
+#define _GNU_SOURCE
+#include <sys/mman.h>
 __attribute__((noinline)) void touch_pages(volatile char *at, long bytes) {
     for (long i = 0; i < bytes; i += 4096)
         at[i] = 1;
 }
 int main(void) {
-    touch_pages(malloc(4 << 20), 4 << 20);
+    char *at = mmap(0, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(at, 4 << 20, MADV_NOHUGEPAGE);
+    touch_pages(at, 4 << 20);
     return 0;
 }
 ";
@@ -47,8 +50,8 @@ fn addresses_of_samples_are_recorded_and_read() {
     let args = ["report", "--by", "data", "-i", "recording", "--json"];
     let document = json(here.path(), "data-profile", &args);
     let (all, touched) = samples(&document, "touch_pages");
-    // A page of 2 MiB would be one fault; small ones are 1,024.
-    assert!(touched >= 1 && all >= touched, "{document}");
+    // A kernel may map some neighbours with a page.
+    assert!(touched >= 64 && all >= touched, "{document}");
     assert_eq!(
         document["all"]["levels"][0]["level"], "unknown",
         "{document}"
@@ -85,7 +88,7 @@ fn addresses_of_samples_are_recorded_and_read() {
     assert!(recorded.status.success(), "{recorded:?}");
     let args = ["report", "--by", "data", "-i", "of-perf", "--json"];
     let (_, of_perf) = samples(&json(here.path(), "data-profile", &args), "touch_pages");
-    assert!(of_perf >= 1, "{of_perf} of {touched}");
+    assert!(of_perf >= 64, "{of_perf} of {touched}");
 }
 
 #[test]
