@@ -135,7 +135,8 @@ impl Ruby {
         let gvl = thread.ractor.wrapping_add(layout.gvl);
         let in_gvl = (gvl..gvl.wrapping_add(layout.gvl_size)).contains(&address);
         // Its own condition serves for other waits, too: for the GVL only while it is in that list.
-        if !in_gvl && !(thread.is_own_condition(address) && thread.is_queued(memory, layout)) {
+        let queued = || thread.is_own_condition(address) && thread.is_queued(memory, layout);
+        if !in_gvl && !queued() {
             return None;
         }
         let owner = memory.word(thread.ractor.wrapping_add(layout.owner))?;

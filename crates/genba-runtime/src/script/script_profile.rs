@@ -280,14 +280,11 @@ impl NameTable {
 
     /// Native frames with the method of the language that is written in C at the outer end, instead of frames without a name.
     fn under_c_method(&mut self, method: &str, native: &NativeCallees) -> NativeCallees {
-        let modules = native
-            .frames
-            .iter()
-            .map(|id| &self.list[*id as usize].module);
-        let interpreters = modules.filter(|module| may_be_interpreter(module));
+        let mut modules = self.list.iter().map(|name| &name.module);
+        let interpreter = modules.find(|module| may_be_interpreter(module));
         let outermost = FunctionName {
             function: format!("{method} (C)"),
-            module: interpreters.last().cloned().unwrap_or_default(),
+            module: interpreter.cloned().unwrap_or_default(),
             kernel: false,
         };
         let outermost = self.number(outermost);
