@@ -226,7 +226,7 @@ fn a_staircase_has_all_its_steps() {
         x if x <= 32768.0 => 1.1e-2,
         _ => 8e-2,
     };
-    for seed in 1..=2 * trials() {
+    for seed in 1..=4 * trials() {
         let found = swept("N=4..262144:log2", stairs, 0.02, seed);
         let places: Vec<(f64, f64)> = (found.knees.iter())
             .map(|knee| (knee.low, knee.high))

@@ -40,15 +40,10 @@ pub fn investigate_processes(
     progress: &mut dyn Progress,
 ) -> Result<Outcome, InvestigateError> {
     let (host, notes) = check_machine(progress);
-    let workload = Workload {
-        command: command_line(pids.first().copied().unwrap_or_default()),
-        shell: None,
-        directory: std::env::current_dir()
-            .unwrap_or_default()
-            .display()
-            .to_string(),
-        name: None,
-    };
+    let workload = Workload::in_directory(
+        command_line(pids.first().copied().unwrap_or_default()),
+        &std::env::current_dir().unwrap_or_default(),
+    );
     let case = store.create(&workload, &host)?;
     let mut watched = Watched {
         pids,

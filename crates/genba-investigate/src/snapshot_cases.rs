@@ -32,6 +32,8 @@ pub struct SnapshotOptions {
 /// What the user is told while snapshots are made.
 #[derive(Debug)]
 pub enum SnapshotNews {
+    /// Sampling has begun: from now on requests find samples.
+    Sampling,
     /// A snapshot is in the case of this id.
     Written(String, Snapshot),
     /// Nothing ran on a CPU in the time of a snapshot, so there is no case.
@@ -180,6 +182,10 @@ struct Sink<'a> {
 }
 
 impl SnapshotSink for Sink<'_> {
+    fn begun(&mut self) {
+        (self.news)(SnapshotNews::Sampling);
+    }
+
     fn next_file(&mut self) -> Result<PathBuf, String> {
         // Also after Ctrl-C: the snapshot is what the user waited for.
         let protected = self.cancel.protect();

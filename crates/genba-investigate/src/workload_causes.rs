@@ -80,16 +80,11 @@ pub fn causes_now(
         limit: MAX_ERROR_OUTPUT,
     };
     let words = spec.argv.iter().map(|word| word.to_string_lossy());
-    let workload = Workload {
-        command: words.map(|word| word.into_owned()).collect(),
-        shell: None,
-        directory: (spec.directory.clone())
-            .or_else(|| std::env::current_dir().ok())
-            .unwrap_or_default()
-            .display()
-            .to_string(),
-        name: None,
-    };
+    let directory = (spec.directory.clone()).or_else(|| std::env::current_dir().ok());
+    let workload = Workload::in_directory(
+        words.map(|word| word.into_owned()).collect(),
+        &directory.unwrap_or_default(),
+    );
     let part = time.mul_f64(SHARE_OF_TIME);
     let options = Options::for_findings(part, part, time, version);
     let place = PrivateDirectory::new("causes").map_err(|source| InvestigateError::Page {

@@ -1,5 +1,7 @@
 //! All that one investigation found.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -18,6 +20,19 @@ pub struct Workload {
     pub directory: String,
     /// Name given by the user.
     pub name: Option<String>,
+}
+
+impl Workload {
+    /// A program with its arguments in a directory, without a shell or a name.
+    #[must_use]
+    pub fn in_directory(command: Vec<String>, directory: &Path) -> Self {
+        Self {
+            command,
+            shell: None,
+            directory: directory.display().to_string(),
+            name: None,
+        }
+    }
 }
 
 /// Running processes that were watched.

@@ -98,6 +98,7 @@ fn conduct(
         sink,
         ..
     } = plan;
+    sink.begun();
     let began = monotonic_ns();
     let (stop, stopper) = stop_pipe()?;
     let last = || at_end || cancel.is_triggered();

@@ -26,6 +26,15 @@ fn perf_events(test: &str) -> bool {
     }
 }
 
+/// The fixture, compiled.
+fn fixture(test: &str, directory: &Path) -> Option<PathBuf> {
+    let program = compile(directory, "fixture", FIXTURE, &[]);
+    if program.is_none() {
+        genba_testing::skip(test, "gcc", "no gcc");
+    }
+    program
+}
+
 /// Asserts that the fixture's three functions were sampled in the right processes and threads.
 fn check_fixture(program: &Path, out: &Path, test: &str) {
     let loaded = load(out);
@@ -65,8 +74,8 @@ fn check_fixture(program: &Path, out: &Path, test: &str) {
 fn threads_forks_and_execs_are_followed() {
     const TEST: &str = "threads_forks_and_execs_are_followed";
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return genba_testing::skip(TEST, "gcc", "no gcc");
+    let Some(program) = fixture(TEST, directory.path()) else {
+        return;
     };
     if !perf_events(TEST) {
         return;
@@ -105,6 +114,10 @@ struct OneFile<'a> {
 }
 
 impl SnapshotSink for OneFile<'_> {
+    fn begun(&mut self) {
+        assert!(self.taken.is_empty());
+    }
+
     fn next_file(&mut self) -> Result<PathBuf, String> {
         Ok(self.path.to_owned())
     }
@@ -142,8 +155,8 @@ fn snapshot(argv: &[&str], options: &RecordOptions, window: Duration, out: &Path
 fn snapshot_follows_threads_forks_and_execs_and_holds_the_last_samples() {
     const TEST: &str = "snapshot_follows_threads_forks_and_execs_and_holds_the_last_samples";
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return genba_testing::skip(TEST, "gcc", "no gcc");
+    let Some(program) = fixture(TEST, directory.path()) else {
+        return;
     };
     if !perf_events(TEST) {
         return;
@@ -175,8 +188,8 @@ fn snapshot_follows_threads_forks_and_execs_and_holds_the_last_samples() {
 fn timer_signals_sample_the_same_threads_and_processes() {
     const TEST: &str = "timer_signals_sample_the_same_threads_and_processes";
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return genba_testing::skip(TEST, "gcc", "no gcc");
+    let Some(program) = fixture(TEST, directory.path()) else {
+        return;
     };
     let out = directory.path().join("out.data");
     let options = RecordOptions {
@@ -257,8 +270,8 @@ impl Companion for ReleasedWhenSampled {
 fn running_process_is_sampled_from_attaching_on() {
     const TEST: &str = "running_process_is_sampled_from_attaching_on";
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return genba_testing::skip(TEST, "gcc", "no gcc");
+    let Some(program) = fixture(TEST, directory.path()) else {
+        return;
     };
     if !perf_events(TEST) {
         return;

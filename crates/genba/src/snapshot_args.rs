@@ -79,22 +79,22 @@ impl SnapshotArgs {
         } else {
             String::new()
         };
-        output.note(&format!(
-            "sampling; a snapshot of the last {} is written by: kill -USR2 {}{shared}",
-            format::duration(window.as_secs_f64()),
-            std::process::id()
-        ));
         let store = Store::open_root();
-        let news = |news: SnapshotNews| output.note(&sentence(&news, window));
+        let news = |news: SnapshotNews| output.note(&sentence(&news, window, &shared));
         Ok(genba_investigate::snapshots(
             &store, what, workload, wanted, &options, cancel, &news,
         )?)
     }
 }
 
-/// What happened to a snapshot, as a sentence.
-fn sentence(news: &SnapshotNews, window: Duration) -> String {
+/// What happened to a snapshot, as a sentence; `shared`: who else knows the number of this process.
+fn sentence(news: &SnapshotNews, window: Duration, shared: &str) -> String {
     match news {
+        SnapshotNews::Sampling => format!(
+            "sampling; for a snapshot of the last {}: kill -USR2 {}{shared}",
+            format::duration(window.as_secs_f64()),
+            std::process::id()
+        ),
         SnapshotNews::Written(case, snapshot) => {
             let held = format::duration(snapshot.seconds);
             let short = if snapshot.overwritten {
@@ -111,7 +111,7 @@ fn sentence(news: &SnapshotNews, window: Duration) -> String {
             };
             format!(
                 "case {case}: {} samples{lost} of the last {held}{short}",
-                snapshot.samples
+                format::grouped(snapshot.samples as f64)
             )
         }
         SnapshotNews::Empty => format!(
@@ -154,9 +154,10 @@ mod tests {
             sentence(
                 &SnapshotNews::Written("7f3a".to_owned(), snapshot.clone()),
                 window,
+                "",
             )
         };
-        assert_eq!(say(&snapshot), "case 7f3a: 1200 samples of the last 10 s");
+        assert_eq!(say(&snapshot), "case 7f3a: 1,200 samples of the last 10 s");
         snapshot.seconds = 3.2;
         snapshot.overwritten = true;
         snapshot.lost = 2;

@@ -115,7 +115,8 @@ pub fn with_data(attr: &mut perf_event_attr) {
 /// The fields that records other than samples carry.
 const TRAILER: u64 = sample::TID | sample::TIME | sample::CPU;
 
-fn set_side_records(attr: &mut perf_event_attr, on: u64) {
+/// Asks for records of mappings, names and ends of threads (1), or for none (0).
+pub fn set_side_records(attr: &mut perf_event_attr, on: u64) {
     for set in [
         perf_event_attr::set_mmap,
         perf_event_attr::set_mmap2,

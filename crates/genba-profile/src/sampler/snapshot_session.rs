@@ -41,6 +41,9 @@ pub struct Snapshot {
 
 /// Says where snapshots go, and gets those that were written.
 pub trait SnapshotSink: Send {
+    /// Sampling has begun: from now on requests find samples.
+    fn begun(&mut self);
+
     /// The file of the next snapshot.
     ///
     /// # Errors

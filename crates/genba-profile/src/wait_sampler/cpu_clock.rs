@@ -8,7 +8,7 @@ use perf_event_open_sys::bindings::perf_event_attr;
 
 use super::sampler::target_threads;
 use crate::event::EventSpec;
-use crate::sampler::event_attr::{AttrPlan, build};
+use crate::sampler::event_attr::{AttrPlan, build, set_side_records};
 use crate::sampler::opened_events::{OpenedEvents, open_threads};
 use crate::sampler::ring_buffer::SampleCounts;
 use crate::sampler::{CallGraph, Rate, Target, syscalls};
@@ -91,17 +91,7 @@ impl CpuClock {
         let opened = open_threads(&[pid], &threads, &mut attr, pages)
             .map_err(|(_, error)| Box::new((attr, error)))?;
         let mut of_switches = plan("dummy:u");
-        for set in [
-            perf_event_attr::set_mmap,
-            perf_event_attr::set_mmap2,
-            perf_event_attr::set_mmap_data,
-            perf_event_attr::set_build_id,
-            perf_event_attr::set_comm,
-            perf_event_attr::set_comm_exec,
-            perf_event_attr::set_task,
-        ] {
-            set(&mut of_switches, 0);
-        }
+        set_side_records(&mut of_switches, 0);
         of_switches.set_context_switch(1);
         // Where the kernel refuses them, times of short lives stay those of the last look.
         let mut switches = Vec::with_capacity(opened.events.len());

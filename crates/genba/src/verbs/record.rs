@@ -158,10 +158,12 @@ fn snapshots(args: &Args, options: RecordOptions, cancel: &Cancel, output: &Outp
     } else {
         None
     };
+    let here =
+        |command| Workload::in_directory(command, &std::env::current_dir().unwrap_or_default());
     let mut workload = match (&command, args.pid.first()) {
         (Some((_, prepared)), None) if !attached => prepared.workload.clone(),
-        (_, Some(&pid)) => workload(genba_investigate::command_line(pid)),
-        _ => workload(vec!["CPUs".to_owned()]),
+        (_, Some(&pid)) => here(genba_investigate::command_line(pid)),
+        _ => here(vec!["CPUs".to_owned()]),
     };
     workload.name = Some("snapshot".to_owned());
     let attach = |command| Attach {
@@ -180,19 +182,6 @@ fn snapshots(args: &Args, options: RecordOptions, cancel: &Cancel, output: &Outp
     let outcome = (args.snapshot).record(what, workload, &args.pid, options, cancel, output)?;
     print_summary(&outcome, None, output);
     exit_of(&outcome, attached, cancel, output)
-}
-
-/// What a case without a command is about.
-fn workload(command: Vec<String>) -> Workload {
-    Workload {
-        command,
-        shell: None,
-        directory: std::env::current_dir()
-            .unwrap_or_default()
-            .display()
-            .to_string(),
-        name: None,
-    }
 }
 
 /// How genba ends after a recording.

@@ -108,19 +108,12 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
 
 /// Stores the case. Without a directory for it the result has been shown all the same.
 fn store(found: &Waits, directory: Option<PathBuf>, interrupted: bool, output: &Output) {
-    let workload = Workload {
-        command: match found.pid {
-            Some(pid) => vec!["process".to_owned(), pid.to_string()],
-            None => found.command.clone(),
-        },
-        shell: None,
-        directory: directory
-            .or_else(|| std::env::current_dir().ok())
-            .unwrap_or_default()
-            .display()
-            .to_string(),
-        name: None,
+    let command = match found.pid {
+        Some(pid) => vec!["process".to_owned(), pid.to_string()],
+        None => found.command.clone(),
     };
+    let directory = directory.or_else(|| std::env::current_dir().ok());
+    let workload = Workload::in_directory(command, &directory.unwrap_or_default());
     let host = genba_host::fingerprint(false);
     match Store::open_root().create_waits(&workload, &host, found, interrupted) {
         Ok(case) => output.note(&format!(

@@ -88,29 +88,43 @@ pub(super) fn metrics(count: Count<'_>) -> Option<Topdown> {
     Some(Topdown {
         method: "Intel PERF_METRICS".to_owned(),
         slots,
-        categories: vec![
-            category(
-                "retiring",
-                retiring,
-                divided(retiring, "heavy operations", heavy, "light operations"),
-            ),
-            category(
-                "bad speculation",
-                bad,
-                divided(bad, "branch mispredictions", mispredicted, "machine clears"),
-            ),
-            category(
-                "frontend bound",
-                frontend,
-                divided(frontend, "fetch latency", latency, "fetch bandwidth"),
-            ),
-            category(
-                "backend bound",
-                backend,
-                divided(backend, "memory", memory, "core"),
-            ),
-        ],
+        categories: intel_categories(
+            [retiring, bad, frontend, backend],
+            [heavy, mispredicted, latency, memory],
+        ),
     })
+}
+
+/// The categories of level 1, each with the first of the two parts that it is divided into.
+fn intel_categories(
+    [retiring, bad, frontend, backend]: [f64; 4],
+    [heavy, mispredicted, latency, memory]: [Option<f64>; 4],
+) -> Vec<TopdownCategory> {
+    let of = |name, all, first, part, rest| category(name, all, divided(all, first, part, rest));
+    vec![
+        of(
+            "retiring",
+            retiring,
+            "heavy operations",
+            heavy,
+            "light operations",
+        ),
+        of(
+            "bad speculation",
+            bad,
+            "branch mispredictions",
+            mispredicted,
+            "machine clears",
+        ),
+        of(
+            "frontend bound",
+            frontend,
+            "fetch latency",
+            latency,
+            "fetch bandwidth",
+        ),
+        of("backend bound", backend, "memory", memory, "core"),
+    ]
 }
 
 /// Issue slots each cycle of Intel's cores from Sandy Bridge to Comet Lake.
@@ -192,36 +206,14 @@ pub(super) fn slots(count: Count<'_>, smt: bool) -> Option<Topdown> {
         .map(|(branches, clears)| bad * ratio(branches, branches + clears).unwrap_or(0.0));
     let latency = count("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE")
         .and_then(|empty| of(INTEL_WIDTH * empty.min(cycles)));
+    let memory = memory_bound(count, retiring, backend);
     Some(Topdown {
         method: "Intel, events of the issue slots".to_owned(),
         slots,
-        categories: vec![
-            category(
-                "retiring",
-                retiring,
-                divided(retiring, "heavy operations", heavy, "light operations"),
-            ),
-            category(
-                "bad speculation",
-                bad,
-                divided(bad, "branch mispredictions", mispredicted, "machine clears"),
-            ),
-            category(
-                "frontend bound",
-                frontend,
-                divided(frontend, "fetch latency", latency, "fetch bandwidth"),
-            ),
-            category(
-                "backend bound",
-                backend,
-                divided(
-                    backend,
-                    "memory",
-                    memory_bound(count, retiring, backend),
-                    "core",
-                ),
-            ),
-        ],
+        categories: intel_categories(
+            [retiring, bad, frontend, backend],
+            [heavy, mispredicted, latency, memory],
+        ),
     })
 }
 
