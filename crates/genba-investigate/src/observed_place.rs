@@ -382,7 +382,7 @@ impl SiteFacts {
         for one in &all.silent_stores {
             self.redundancy(one.at).silent_store = Some(one.seen.share);
         }
-        for one in &all.same_loads {
+        for one in (all.same_loads.iter()).filter(|one| one.seen.share.value > 0.0) {
             self.redundancy(one.at).same_load = Some(one.seen.share);
         }
         for one in &all.redundant_calls {

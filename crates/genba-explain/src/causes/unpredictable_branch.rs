@@ -135,8 +135,9 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let seen = counted.map(|events| {
         events.times(found.function, &found.members) / found.cost.iterations.max(1) as f64
     });
-    // Cycles of an iteration that mispredictions take.
     let behind = behind(found, &branches);
+    let random = possible * penalty;
+    // Cycles of an iteration that mispredictions take.
     let taken = match seen {
         Some(seen) if seen < MIN_MISPREDICTIONS_PER_ITERATION => return None,
         // The time says that the processor predicts what the model of a predictor does not: it learns long
@@ -151,7 +152,6 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
             .min(COUNTED_MISPREDICTION_SLACK.0 * seen * penalty + COUNTED_MISPREDICTION_SLACK.1),
         None => {
             // Less: mostly predicted. More: something else takes time, too.
-            let random = possible * penalty;
             if excess < UNCOUNTED_MISPREDICTION_FIT.0 * random
                 || excess > UNCOUNTED_MISPREDICTION_FIT.1 * random + UNCOUNTED_MISPREDICTION_FIT.2
                 || behind < MIN_TIME_AFTER_BRANCHES
@@ -167,6 +167,15 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     if taken < MIN_MISPREDICTION_PART * iteration {
         return None;
     }
+    // A model of a predictor may learn by heart what this processor does not; where the time behind
+    // the branches says so, they take up to what random outcomes take.
+    let unlearnt = counted.is_some_and(|events| is_of_model(events.source))
+        && behind >= MIN_TIME_AFTER_BRANCHES
+        && !loads_far(found);
+    let most = match unlearnt {
+        true => taken.max(excess.min(random)),
+        false => taken,
+    };
     let depends = branches.iter().any(|one| depends(found, one.at));
     let slots = found
         .members
@@ -186,16 +195,16 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     } else {
         BRANCHLESS_WAIT.1
     };
-    let other = excess - taken;
+    let left = |taken: f64, waits: f64| excess - taken + waits * taken;
     let after = Estimate {
-        value: (body + other + waits * taken).min(iteration),
+        value: (body + left(most, waits)).min(iteration),
         // Without mispredictions loads start earlier, too.
         low: (least
             .max(BRANCHLESS_CYCLES_PER_SLOT_LOW * slots)
             .max(BRANCHLESS_LOW * chain)
-            + BRANCHLESS_LOW * other)
-            .min(iteration),
-        high: (BRANCHLESS_HIGH.0 * body + other + (waits + BRANCHLESS_HIGH.1) * taken)
+            + BRANCHLESS_LOW * left(most, 0.0))
+        .min(iteration),
+        high: (BRANCHLESS_HIGH.0 * body + left(taken, waits + BRANCHLESS_HIGH.1))
             .min(MAX_LOOP_RESIDUAL * iteration),
     };
     let mut site = vec![main.at];

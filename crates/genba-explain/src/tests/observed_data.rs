@@ -159,8 +159,8 @@ fn turned(zeros: f64, steady: bool) -> AnalysisInput {
         let at = point(&input, 0, at);
         observed.operand_values.push(loaded(at, 0, zeros));
         if steady {
-            let seen = seen(0.99);
-            observed.same_loads.push(SameLoad { at, seen });
+            let (seen, recent) = (seen(0.99), seen(0.99));
+            observed.same_loads.push(SameLoad { at, seen, recent });
         }
     }
     input.observed = Some(observed);
@@ -337,6 +337,7 @@ fn checked_bytes(rare: u64, fixed: bool, cycles: f64) -> AnalysisInput {
             observed.same_loads.push(SameLoad {
                 at,
                 seen: seen(0.99),
+                recent: seen(0.99),
             });
         }
     }
@@ -384,6 +385,49 @@ fn checks_that_vary_or_cost_nothing_are_not_reported() {
         place.file = Some("/rustc/1a2b3c/library/core/src/fmt/mod.rs".to_owned());
     }
     assert!(invariant_check::detect(&library).is_empty());
+}
+
+/// An accessor that tests a length and a kind of the object that it is called for; of its executions
+/// `again` bring what one of the last few objects brought, none what the one before did.
+fn checked_element(again: f64) -> AnalysisInput {
+    let one = function(
+        "element",
+        |a| {
+            let mut out = a.create_label();
+            a.cmp(rsi, qword_ptr(rdi + 8))?;
+            a.jae(out)?;
+            a.cmp(dword_ptr(rdi), 0)?;
+            a.jne(out)?;
+            a.mov(rax, qword_ptr(rdi + 16))?;
+            a.mov(rax, qword_ptr(rax + rsi * 8))?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[TIMES; 7],
+        &[0.1; 7],
+        &[(1, 0), (3, 0)],
+    );
+    let mut input = program(vec![one]);
+    input.functions[0].calls = Some(TIMES);
+    let mut observed = observations();
+    for at in [0, 2] {
+        let at = point(&input, 0, at);
+        observed.loads.push(load_site(at, 0.0, None));
+        observed.same_loads.push(SameLoad {
+            at,
+            seen: seen(0.0),
+            recent: seen(again),
+        });
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn checks_of_a_few_objects_in_turn_are_found_in_what_each_of_them_is_asked_by() {
+    assert_eq!(invariant_check::detect(&checked_element(0.99)).len(), 1);
+    // Another object each time has to be tested.
+    assert!(invariant_check::detect(&checked_element(0.3)).is_empty());
 }
 
 /// Three fields of an object at these offsets, each missed in so many loads.

@@ -296,6 +296,7 @@ fn automaton(kept: f64) -> AnalysisInput {
     observed.same_loads.push(SameLoad {
         at: point(&input, 0, 2),
         seen: seen(kept),
+        recent: seen(kept),
     });
     input.observed = Some(observed);
     input

@@ -3,7 +3,8 @@
 //! **Signature.** Branches that go one way in all but few executions (counted), in an innermost loop or in a
 //! short function that is called often. Their conditions are made of constants, of values that the
 //! loop does not change, of memory at fixed places (observed: the loads are at the same address as the time
-//! before; compilers load and test it again because a store in between might change it), or they
+//! before, or, in a function, bring again what they brought from one of a few; compilers load and test it
+//! again because a store in between might change it), or they
 //! compare the loop's counter with such values. Together the checks are a good part of the
 //! instructions, and the loop does not wait for a chain of its own, beside which they would run for nothing. The
 //! bound of a search is none of these: without it the search would not end.
@@ -22,6 +23,7 @@ use std::collections::HashMap;
 
 use genba_code::{Flow, Opaque};
 use genba_model::{Cause, CodePoint, Estimate, Fix, LoopFact, ObservedFact, PathFact};
+use genba_observe::SameLoad;
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
@@ -50,7 +52,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let Some(sites) = ObservedSites::of(input) else {
         return Vec::new();
     };
-    let fixed = fixed_loads(&sites);
+    let fixed = fixed_loads(&sites, |one| one.seen.share.value);
+    // A function's callers may each test their own object once.
+    let fixed_by_call = fixed_loads(&sites, |one| one.recent.share.value);
     let loops = hot_loops(input, MIN_SHARE_OF_REPEATED_WORK);
     let loops = loops
         .iter()
@@ -68,7 +72,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         })
         .collect();
     for number in 0..input.functions.len() {
-        let unit = Unit::of_function(input, number, &fixed);
+        let unit = Unit::of_function(input, number, &fixed_by_call);
         found.extend(unit.and_then(|unit| {
             let share = unit.function.share.value;
             Some(
@@ -80,13 +84,17 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found
 }
 
-/// Loads that are at the same address as the time before, with the bursts that saw them.
-fn fixed_loads(sites: &ObservedSites<'_>) -> HashMap<(usize, usize), u32> {
+/// Loads that are at the same address as the time before, or that bring again what they brought, by the
+/// share that `repeated` says, with the bursts that saw them.
+fn fixed_loads(
+    sites: &ObservedSites<'_>,
+    repeated: impl Fn(&SameLoad) -> f64,
+) -> HashMap<(usize, usize), u32> {
     let observed = sites.observed;
     // The same value from the same address is the same address; of others the steps say so.
     let same: HashMap<CodePoint, f64> = (observed.same_loads.iter())
         .filter(|one| one.seen.executions >= MIN_SEEN)
-        .map(|one| (one.at, one.seen.share.value))
+        .map(|one| (one.at, repeated(one)))
         .collect();
     let mut found = HashMap::new();
     for one in &observed.loads {

@@ -13,10 +13,9 @@ static int64_t step(const std::vector<Point> &points, int slope, int offset)
     int64_t sum = 0;
     for (size_t i = 0; i < points.size(); i++) {
         int error = points[i].y - ((slope * points[i].x >> 12) + offset);
-        if (error > 0)
-            sum += (9 * error * (points[i].x >> 4)) >> 4;
-        else
-            sum += -(error * (points[i].x >> 4)) >> 4;
+        int above = (9 * error * (points[i].x >> 4)) >> 4;
+        int below = -(error * (points[i].x >> 4)) >> 4;
+        sum += below + ((above - below) & (-error >> 31));
     }
     return sum;
 }
