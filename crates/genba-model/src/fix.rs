@@ -149,6 +149,8 @@ pub enum Fix {
     RememberEnd,
     /// Keep where a walk along a list ended.
     RememberPlace,
+    /// Walk a tree once for all that is looked for in it.
+    WalkOnceForAll,
     /// Avoid moving the elements of an array.
     AvoidShifts,
     /// Use plain operations instead of atomic ones.

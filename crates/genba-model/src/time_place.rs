@@ -50,6 +50,9 @@ pub struct TimePlace {
     pub idle_iterations: Option<f64>,
     /// Counted, loops and functions: calls of the function that it is in.
     pub calls: Option<u64>,
+    /// Counted, loops and functions: calls of the function that it makes itself.
+    #[serde(default)]
+    pub recursive_calls: Option<u64>,
     /// Who calls the function, most calls first: lines of the user's code, through whatever
     /// libraries.
     pub callers: Vec<PlaceCaller>,
@@ -83,6 +86,7 @@ impl TimePlace {
             entries: None,
             idle_iterations: None,
             calls: None,
+            recursive_calls: None,
             callers: Vec::new(),
             bound: None,
             bound_cycles: None,

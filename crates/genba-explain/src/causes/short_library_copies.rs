@@ -7,7 +7,8 @@
 //!
 //! **Confirmation.** A copy of fixed size for short lengths.
 //!
-//! **Gain.** The measured time of call and callee against that of a load, a store and a test. The
+//! **Gain.** The measured time of call and callee against that of a load, a store and a test; where there are
+//! long copies besides, a cache line of theirs takes as much of the time as a short call. The
 //! function's branches on the length are mispredicted where lengths vary: what is behind the call
 //! waits for them, too.
 //!
@@ -22,6 +23,7 @@ use crate::causes::loop_invariant_call::cost;
 use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, SHORT_COPY_BYTES};
 use crate::constants::gains::{AROUND_COPY_SAVED, INLINE_COPY_CYCLES};
 use crate::constants::observations::MIN_SHORT_LENGTHS;
+use crate::constants::processor::CACHE_LINE_BYTES;
 use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
@@ -48,6 +50,15 @@ pub(crate) fn is_short(input: &AnalysisInput, call: &Call<'_>) -> Option<(Estima
     (short.share.low >= MIN_SHORT_LENGTHS).then_some((short.share, length.bytes_of_short))
 }
 
+/// Part of the time of all calls that short ones take if each takes as long as a cache line of the long ones.
+fn part_of_short(input: &AnalysisInput, call: &Call<'_>, short: f64) -> f64 {
+    let Some(length) = length_of(input, call) else {
+        return 1.0;
+    };
+    let of_long = (length.bytes_per_call - short * length.bytes_of_short).max(0.0);
+    1.0 / (1.0 + of_long / CACHE_LINE_BYTES as f64)
+}
+
 /// Share of all time in the innermost loop around a call, loops inside it not counted; in the function
 /// where there is none.
 fn around(input: &AnalysisInput, call: &Call<'_>) -> f64 {
@@ -65,12 +76,13 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
         return None;
     }
     let (short, bytes) = is_short(input, call)?;
-    let (share, _) = cost(input, call)?;
+    let (of_all, _) = cost(input, call)?;
+    let share = of_all * part_of_short(input, call, short.value);
     if share < MIN_SHARE_OF_CHAIN_LOOP {
         return None;
     }
-    let all = cycles_of_all(input)?;
-    let each = share * all / calls as f64;
+    let cycles = |share: f64| Some(share * cycles_of_all(input)? / calls as f64);
+    let each = cycles(share)?;
     let fix = Fix::FixedSizeInline {
         fill: is_clearing_function(&call.target.function),
     };
@@ -101,8 +113,8 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
             })
             .fact(CallFact::Time {
                 function: None,
-                share,
-                cycles: each,
+                share: of_all,
+                cycles: cycles(of_all)?,
             }),
     )
 }

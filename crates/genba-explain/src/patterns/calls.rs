@@ -80,6 +80,42 @@ pub(crate) fn reaches(input: &AnalysisInput, from: usize, to: usize, depth: u32)
     })
 }
 
+/// How often a function is called from outside, and by itself.
+pub(crate) struct Recursion {
+    /// Counted: calls from other functions.
+    pub from_outside: u64,
+    /// Counted: calls from its own code.
+    pub by_itself: u64,
+    /// The instructions that call it there.
+    pub sites: Vec<usize>,
+}
+
+impl Recursion {
+    /// `None` for a function that does not call itself, and where nobody else calls it.
+    pub fn of(function: &FunctionInput) -> Option<Self> {
+        let is_same = |target: &CallTarget| {
+            target.function == function.function && target.module == function.module
+        };
+        let (mut sites, mut by_itself) = (Vec::new(), 0);
+        for site in &function.call_sites {
+            let calls: u64 = (site.targets.iter())
+                .filter(|target| is_same(target))
+                .map(|target| target.count)
+                .sum();
+            if calls > 0 {
+                sites.push(site.at);
+                by_itself += calls;
+            }
+        }
+        let from_outside = function.calls?.saturating_sub(by_itself);
+        (by_itself > 0 && from_outside > 0).then_some(Self {
+            from_outside,
+            by_itself,
+            sites,
+        })
+    }
+}
+
 /// Cycles that all the time stands for.
 #[must_use]
 pub fn cycles_of_all(input: &AnalysisInput) -> Option<f64> {

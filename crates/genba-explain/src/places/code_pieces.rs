@@ -13,6 +13,7 @@ use super::{Costs, callers};
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::finding_site::site;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::calls::Recursion;
 
 /// A part of a function.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +101,7 @@ fn place(
     place.entries = cost.and_then(|cost| cost.entries);
     place.idle_iterations = (piece.around).and_then(|index| idle_iterations(function, index));
     place.calls = function.calls;
+    place.recursive_calls = Recursion::of(function).map(|one| one.by_itself);
     place.callers = callers(
         &function.user_callers,
         function.calls.unwrap_or_default() as f64,

@@ -39,6 +39,7 @@ mod shifted_bits;
 mod short_matches;
 mod simulated_events;
 pub(crate) mod synthetic;
+mod tree_walks;
 mod unasked_results;
 mod usual_cases;
 mod usual_outcomes;

@@ -263,6 +263,23 @@ fn copies_of_a_few_bytes_by_calls_are_found() {
 }
 
 #[test]
+fn few_long_copies_take_the_time_of_many_short_ones_beside_them() {
+    let mut input = moved(0.97);
+    let gain = |input: &AnalysisInput| {
+        let found = short_trip_vector_loop::detect(input);
+        found
+            .first()
+            .map_or(0.0, |one| 1.0 - one.residual_fraction.value)
+    };
+    let short = gain(&input);
+    let observed = input.observed.as_mut().expect("observations");
+    // Three in a hundred are of 20 kB.
+    observed.call_lengths[0].bytes_per_call = 600.0;
+    let beside = gain(&input);
+    assert!(beside < short / 3.0, "{beside} of {short}");
+}
+
+#[test]
 fn copies_of_all_lengths_are_for_the_library() {
     assert!(short_trip_vector_loop::detect(&moved(0.5)).is_empty());
 }

@@ -23,6 +23,13 @@ pub enum QuadraticFact {
         /// Mean number of links that one follows.
         elements: f64,
     },
+    /// Walks of a whole tree by a function that calls itself.
+    RecursiveWalks {
+        /// Walks: calls from outside.
+        walks: u64,
+        /// Mean number of elements that one visits: calls by itself.
+        elements: f64,
+    },
     /// Look-ups in a hash table that go from slot to slot.
     Probes {
         /// Look-ups.

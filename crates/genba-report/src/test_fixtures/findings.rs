@@ -158,6 +158,7 @@ pub fn places() -> Vec<TimePlace> {
         entries: Some(40_000),
         idle_iterations: None,
         calls: Some(40_000),
+        recursive_calls: Some(39_000),
         callers: vec![
             caller(4612, 39_000.0, 0.975, &[]),
             caller(4640, 1_000.0, 0.025, &["qsort"]),
@@ -182,6 +183,7 @@ pub fn places() -> Vec<TimePlace> {
         entries: None,
         idle_iterations: None,
         calls: Some(1),
+        recursive_calls: None,
         callers: Vec::new(),
         bound: None,
         bound_cycles: None,

@@ -95,6 +95,7 @@ fn every_fix_has_a_sentence() {
         Fix::WideClasses,
         Fix::RememberEnd,
         Fix::RememberPlace,
+        Fix::WalkOnceForAll,
         Fix::AvoidShifts,
         Fix::PlainOperations,
         Fix::Branchless,

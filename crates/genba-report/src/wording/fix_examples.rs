@@ -142,6 +142,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "while (last->next != NULL)\n    last = last->next;\nlast->next = item;",
             "list->last->next = item;\nlist->last = item;",
         ),
+        Fix::WalkOnceForAll => (
+            "for (v = variables; v; v = v->next)\n    if (count_uses(v, body) == 0)\n        drop(v);",
+            "count_all_uses(body);        /* use->variable->uses++ */\nfor (v = variables; v; v = v->next)\n    if (v->uses == 0)\n        drop(v);",
+        ),
         Fix::AvoidShifts => (
             "job = jobs.front();\njobs.erase(jobs.begin());",
             "job = jobs.front();   // std::deque\njobs.pop_front();",

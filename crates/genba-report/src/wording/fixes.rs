@@ -204,6 +204,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Keep what the walk finds with the list: a pointer to the last element for appending, the \
              number of elements, or the place of the last walk. For elements by number use an array."
         }
+        Fix::WalkOnceForAll => {
+            "Walk the tree once, and note for each element what it refers to: a counter in what is looked \
+             for, a list of its uses, or a hash table from keys to elements. Keep it up to date where the \
+             tree changes, instead of walking all of it for each question."
+        }
         Fix::AvoidShifts => {
             "Insert and remove at the end, use a ring or deque (std::deque, VecDeque), or keep the \
              index of the first element, so that nothing is moved. If the order does not matter, \

@@ -76,6 +76,7 @@ pub(crate) fn finding(place: &TimePlace) -> Option<String> {
 pub(crate) fn facts(place: &TimePlace, input_bytes: Option<u64>) -> Vec<(&'static str, String)> {
     let mut list = Vec::new();
     list.extend(executions(place).map(|text| ("counted", text)));
+    list.extend(recursion(place).map(|text| ("", text)));
     list.extend(idle_iterations(place).map(|text| ("", text)));
     list.extend(cost(place).map(|text| match place.kind {
         TimePlaceKind::WithCallees => (
@@ -125,6 +126,16 @@ fn executions(place: &TimePlace) -> Option<String> {
         ),
     });
     Some(text)
+}
+
+fn recursion(place: &TimePlace) -> Option<String> {
+    let by_itself = place.recursive_calls.filter(|&calls| calls > 0)?;
+    let from_outside = place.calls?.checked_sub(by_itself).filter(|&one| one > 0)?;
+    Some(format!(
+        "{} of the function by itself, {} for each from outside",
+        format::plural_short(by_itself, "call"),
+        counts::ratio(by_itself as f64 / from_outside as f64)
+    ))
 }
 
 fn idle_iterations(place: &TimePlace) -> Option<String> {

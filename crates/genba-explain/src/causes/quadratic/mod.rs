@@ -8,6 +8,7 @@
 //!   C library (`library_scan`); those of one function are one finding;
 //! - a loop that follows a list from its beginning to its end, or to the element of a number, hundreds of links
 //!   for each item;
+//! - a tree that a function walks whole by calling itself, for each of many things looked for in it;
 //! - look-ups in a hash table that go through hundreds of slots each;
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
@@ -25,6 +26,7 @@ mod list_links;
 mod list_walk;
 mod passed_bytes;
 mod probes;
+mod recursive_search;
 mod rescan;
 mod rescan_by_calls;
 mod scans_of_function;
@@ -46,6 +48,7 @@ use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use library_scan::library_scan;
 use list_walk::list_walk;
 use probes::probes;
+use recursive_search::recursive_search;
 use rescan::{rescan, rescan_through_memory};
 use rescan_by_calls::rescans_by_calls;
 use scans_of_function::together;
@@ -95,7 +98,12 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     }
     let appends = input.functions.iter().enumerate();
     found.extend(appends.filter_map(|(index, function)| append(input, index, function)));
-    found.extend((0..input.functions.len()).filter_map(|index| library_scan(input, index)));
+    let numbers = 0..input.functions.len();
+    found.extend(
+        numbers.filter_map(|index| {
+            library_scan(input, index).or_else(|| recursive_search(input, index))
+        }),
+    );
     found
 }
 

@@ -28,6 +28,12 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             count(elements.round() as u64),
             count((*walks as f64 * elements).round() as u64)
         ),
+        QuadraticFact::RecursiveWalks { walks, elements } => format!(
+            "{} walks visit {} elements each, {} in all, and hardly ever find what they look for",
+            count(*walks),
+            count(elements.round() as u64),
+            count((*walks as f64 * elements).round() as u64)
+        ),
         QuadraticFact::SearchTime {
             share,
             cycles: each,

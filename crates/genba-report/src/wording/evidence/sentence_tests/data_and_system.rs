@@ -228,6 +228,10 @@ fn facts_about_threads_and_growth() {
             walks: 30_000,
             elements: 15_000.0,
         },
+        QuadraticFact::RecursiveWalks {
+            walks: 803,
+            elements: 2600.0,
+        },
         QuadraticFact::Appends {
             function: s("strcat"),
             calls: 10_000,
