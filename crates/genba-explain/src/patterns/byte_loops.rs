@@ -390,8 +390,13 @@ impl Path {
                     "mov" | "movzx" | "movsx" if values.len() < MAX_BYTE_VALUES => {
                         // A load into a part of the register reads its rest.
                         if data.memory.is_empty() {
-                            let writes = function.values.writes(reader).iter().filter(general);
-                            values.extend(writes.map(|one| one.1));
+                            for &(_, copy) in function.values.writes(reader).iter().filter(general)
+                            {
+                                // A copy is the same value.
+                                if !values.contains(&copy) {
+                                    values.push(copy);
+                                }
+                            }
                         }
                     }
                     _ => return None,
@@ -431,13 +436,11 @@ impl Path {
                         .any(|one| self.is_loaded(function, one.1, depth)),
                 }
             }
-            Origin::Join(_) => {
-                let met = function.values.met(value);
-                let others = met.iter().filter(|one| one.number != value.number);
-                !met.is_empty()
-                    && others
-                        .copied()
-                        .all(|one| self.is_loaded(function, one, depth))
+            Origin::Join(block) => {
+                let mut others = (self.usually_met(function, block, value))
+                    .filter(|one| one.number != value.number)
+                    .peekable();
+                others.peek().is_some() && others.all(|one| self.is_loaded(function, one, depth))
             }
             Origin::Constant | Origin::Entry => false,
         }

@@ -60,6 +60,52 @@ fn appending(length: Length) -> FunctionInput {
     )
 }
 
+/// `while ((c = getc_unlocked(in)) != end) *p++ = c`, inlined: the position is in the stream, and is written
+/// back so much further on.
+fn read_line(step: i32) -> FunctionInput {
+    function(
+        "read_line",
+        |a| {
+            let (mut head, mut out, mut again) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.jmp(head)?;
+            a.set_label(&mut again)?;
+            a.mov(byte_ptr(rbx), r14b)?;
+            a.lea(r15, ptr(rbx + 1))?;
+            a.cmp(ebp, r13d)?;
+            a.je(out)?;
+            a.set_label(&mut head)?;
+            a.mov(rax, qword_ptr(r12 + 8))?;
+            a.cmp(rax, qword_ptr(r12 + 16))?;
+            a.jae(out)?;
+            a.lea(rsi, ptr(rax + step))?;
+            a.mov(qword_ptr(r12 + 8), rsi)?;
+            a.movzx(ebp, byte_ptr(rax))?;
+            a.mov(r14d, ebp)?;
+            a.mov(rbx, r15)?;
+            a.cmp(r15, rcx)?;
+            a.jne(again)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            RUNS, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, RUNS,
+        ],
+        &[0.06; 16],
+        &[(4, RUNS), (7, 0), (14, ALL - RUNS)],
+    )
+}
+
+#[test]
+fn bytes_of_a_stream_whose_position_is_in_memory_are_found() {
+    let found = appends(read_line(1));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].residual_fraction.value < 0.5);
+    // One letter of two, and the same letter each time, are no run.
+    assert!(appends(read_line(2)).is_empty());
+    assert!(appends(read_line(0)).is_empty());
+}
+
 fn appends(function: FunctionInput) -> Vec<Candidate> {
     bytewise_copy::detect(&program(vec![function]))
 }

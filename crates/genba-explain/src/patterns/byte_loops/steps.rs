@@ -1,5 +1,7 @@
 //! How values change from iteration to iteration along the usual path of a loop over bytes.
 
+use genba_code::BlockId;
+
 use super::Path;
 use crate::constants::counts::MIN_MASK;
 use crate::constants::registers::XMM0;
@@ -20,6 +22,11 @@ impl Path {
 
     /// What a value gains from iteration to iteration on the path.
     fn step(&self, function: &FunctionInput, value: Value) -> Option<i64> {
+        self.step_within(function, value, MAX_STEP_DEPTH)
+    }
+
+    fn step_within(&self, function: &FunctionInput, value: Value, depth: u32) -> Option<i64> {
+        let depth = depth.checked_sub(1)?;
         if self.is_outside(function, value) {
             return Some(0);
         }
@@ -40,15 +47,62 @@ impl Path {
                 }
                 step
             }
+            Origin::Join(block) => {
+                let mut steps = (self.usually_met(function, block, value))
+                    .map(|one| self.step_within(function, one, depth));
+                let first = steps.next()??;
+                steps.all(|one| one == Some(first)).then_some(first)
+            }
             // A pointer for which there was no register left.
             Origin::Instruction(_) if self.is_reloaded(function, value) => Some(0),
+            Origin::Instruction(at) if function.data[at as usize].loads() => {
+                self.step_in_memory(function, value)
+            }
             // The index of a ring buffer: a step with a rare wrap-around is still a step.
             Origin::Instruction(at) => {
                 let index = wrapped(function, at as usize)?;
-                self.step(function, index)
+                self.step_within(function, index, depth)
             }
             _ => None,
         }
+    }
+
+    /// What usual ways bring where values meet: rare ways into the middle of the path bring others. All of
+    /// them where they meet elsewhere.
+    pub(super) fn usually_met<'a>(
+        &'a self,
+        function: &'a FunctionInput,
+        block: BlockId,
+        value: Value,
+    ) -> impl Iterator<Item = Value> + 'a {
+        let before = &function.flow.blocks()[block as usize].predecessors;
+        let inside = self.blocks.contains(&block);
+        (before.iter().zip(function.values.met(value)))
+            .filter(move |one| !inside || self.blocks.contains(one.0))
+            .map(|one| *one.1)
+    }
+
+    /// What a position gains that each iteration loads from a fixed place and stores there again, as those of
+    /// stdio's buffers and of parsers' states.
+    fn step_in_memory(&self, function: &FunctionInput, value: Value) -> Option<i64> {
+        let values = &function.values;
+        let place = values.loaded_from(value)?;
+        if place.index.is_some() || !self.is_outside(function, place.base) {
+            return None;
+        }
+        let mut written = self.members.iter().filter(|&&at| {
+            let accesses = function.data[at].memory.iter();
+            let mut both = accesses.zip(values.addresses(at));
+            both.any(|(access, to)| access.writes && *to == Some(place))
+        });
+        let (&store, other) = (written.next()?, written.next());
+        let data = &function.data[store];
+        let stored = |location: u8| {
+            data.data_reads & (1 << location) != 0 && data.address_reads & (1 << location) == 0
+        };
+        let mut sources = values.reads(store).iter().filter(|one| stored(one.0));
+        let (_, next) = sources.next().filter(|_| other.is_none())?;
+        (next.number == value.number).then_some(next.offset)
     }
 
     /// Whether a value is loaded again in each iteration from a place that the path does not write.
@@ -78,13 +132,10 @@ impl Path {
         if block == self.head || !self.blocks.contains(&block) {
             return None;
         }
-        // Rare ways into the middle of the path bring other values.
-        let before = &function.flow.blocks()[block as usize].predecessors;
-        let met = before.iter().zip(function.values.met(value));
-        let mut usual = met.filter(|one| self.blocks.contains(one.0));
-        let first = self.gained(function, *usual.next()?.1, head, depth)?;
-        for (_, other) in usual {
-            if self.gained(function, *other, head, depth)? != first {
+        let mut usual = self.usually_met(function, block, value);
+        let first = self.gained(function, usual.next()?, head, depth)?;
+        for other in usual {
+            if self.gained(function, other, head, depth)? != first {
                 return None;
             }
         }
