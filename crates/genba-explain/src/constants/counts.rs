@@ -14,6 +14,13 @@ pub(crate) const MIN_SEARCHES: u64 = 500;
 /// costs. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SEARCH: f64 = 150.0;
 
+/// Mean elements of a pass that changes hardly any, from which an index pays that must be kept up to date. Chosen.
+pub(crate) const MIN_ELEMENTS_PER_SWEEP: f64 = 1000.0;
+
+/// Bytes that such passes load ÷ bytes that the program stores, from which they go over what has not changed. Chosen: of
+/// elements that are made anew for each pass as many are stored as loaded.
+pub(crate) const MIN_LOADED_PER_STORED: f64 = 8.0;
+
 /// Mean elements of a search whose elements are slow to reach (links, records that are pointed to), where it takes
 /// [`MIN_CYCLES_OF_SLOW_SEARCH`]. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SLOW_SEARCH: f64 = 30.0;

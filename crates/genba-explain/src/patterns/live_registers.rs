@@ -6,6 +6,8 @@ use genba_code::{Flow, Locations};
 
 use crate::constants::registers::{ARGUMENTS, FLAGS, LIVE_AT_RETURN};
 use crate::input::analysis_input::FunctionInput;
+use crate::input::runtime_services::is_copy_function;
+use crate::patterns::search_loops::compares;
 
 /// Registers, flags not among them.
 const REGISTERS: Locations = (1 << FLAGS) - 1;
@@ -45,11 +47,27 @@ pub(crate) fn live_registers(function: &FunctionInput, rare: Option<u64>) -> Vec
     live
 }
 
+/// Integer arguments that a call takes at most: three of those of functions that copy or compare memory.
+fn arguments_of(function: &FunctionInput, at: usize) -> usize {
+    let site = function.call_sites.iter().find(|site| site.at == at);
+    let of_memory = |name: &str| is_copy_function(name) || compares(name);
+    let known = site.is_some_and(|site| {
+        !site.targets.is_empty() && site.targets.iter().all(|one| of_memory(&one.function))
+    });
+    match known {
+        true => 3,
+        false => ARGUMENTS.len(),
+    }
+}
+
 /// What is live before an instruction, of what is live behind it.
 fn before(function: &FunctionInput, at: usize, live: Locations) -> Locations {
     let data = &function.data[at];
     let arguments = match function.code[at].flow {
-        Flow::Call(_) | Flow::IndirectCall => ARGUMENTS.iter().fold(0, |all, one| all | 1 << one),
+        Flow::Call(_) | Flow::IndirectCall => {
+            let handed = ARGUMENTS.iter().take(arguments_of(function, at));
+            handed.fold(0, |all, one| all | 1 << one)
+        }
         _ => 0,
     };
     (live & !data.writes | data.reads() | arguments) & REGISTERS

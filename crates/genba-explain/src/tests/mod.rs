@@ -38,6 +38,7 @@ mod runtime;
 mod shifted_bits;
 mod short_matches;
 mod simulated_events;
+mod sweeps;
 pub(crate) mod synthetic;
 mod tree_walks;
 mod unasked_results;

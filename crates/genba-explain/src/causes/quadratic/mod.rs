@@ -10,6 +10,7 @@
 //!   for each item;
 //! - a tree that a function walks whole by calling itself, for each of many things looked for in it;
 //! - look-ups in a hash table that go through hundreds of slots each;
+//! - passes over thousands of elements for each item that change hardly any (`sweep`);
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
 //! - `strcat` to a string that has grown long, for each piece.
@@ -34,6 +35,7 @@ mod search;
 mod search_by_call;
 mod search_with_loop;
 mod shift;
+mod sweep;
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
@@ -56,6 +58,7 @@ use search::search;
 use search_by_call::search_by_call;
 use search_with_loop::search_with_loop;
 use shift::{onto_itself, shifts};
+use sweep::sweep;
 
 /// Finds linear searches, shifts of arrays and appends to strings whose cost for each item shows
 /// long sequences.
@@ -84,7 +87,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     };
     // A walk that was inlined at several places has a part of its time at each.
     let walks: Vec<Candidate> = (with_calls.iter().filter(known))
-        .filter_map(|one| list_walk(input, one).or_else(|| probes(input, one)))
+        .filter_map(|one| {
+            list_walk(input, one)
+                .or_else(|| probes(input, one))
+                .or_else(|| sweep(input, one))
+        })
         .collect();
     found.extend(walks);
     found = together(input, found);

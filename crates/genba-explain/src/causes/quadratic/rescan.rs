@@ -132,7 +132,7 @@ impl Scan {
 /// Bytes of the input: of the files that the command line names, or what reading calls returned at most.
 /// `None` where it may have come otherwise: what is mapped is in the program's memory, but sockets have calls of
 /// their own.
-fn input_read(input: &AnalysisInput) -> Option<u64> {
+pub(super) fn input_read(input: &AnalysisInput) -> Option<u64> {
     let receives = |name: &str| {
         matches!(
             plain(name),

@@ -1,0 +1,129 @@
+//! Passes over all elements for each item that change hardly any, and their near misses.
+
+use genba_model::{Fix, QuadraticFact};
+use iced_x86::code_asm::*;
+
+use crate::causes::quadratic;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::tests::synthetic::{function, program};
+
+const SWEEPS: u64 = 10_000;
+
+/// What the loop does beside `if (*p > key) (*p)--`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Plain,
+    /// The bound is a number in the code.
+    Constant,
+    /// The number of those that fit is returned.
+    Counts,
+    /// Every tenth element is changed.
+    Filters,
+}
+
+/// `for (p = begin; p != end; p++) if (*p > key) --*p;` of so many elements.
+fn remove(elements: u64, kind: Kind) -> FunctionInput {
+    let all = SWEEPS * elements;
+    let changed = match kind {
+        Kind::Filters => all / 10,
+        _ => all / 2000,
+    };
+    function(
+        "remove",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            a.mov(rdi, qword_ptr(r15))?;
+            a.set_label(&mut head)?;
+            match kind {
+                Kind::Counts => a.add(rax, r9)?,
+                _ => a.nop()?,
+            }
+            a.mov(r10, qword_ptr(rdi))?;
+            match kind {
+                Kind::Constant => a.cmp(r10, 77)?,
+                _ => a.cmp(r10, rdx)?,
+            }
+            a.jbe(next)?;
+            a.dec(r10)?;
+            a.mov(qword_ptr(rdi), r10)?;
+            a.set_label(&mut next)?;
+            a.add(rdi, 8)?;
+            a.cmp(rdi, rsi)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            SWEEPS, all, all, all, all, changed, changed, all, all, all, SWEEPS,
+        ],
+        &[0.0, 0.1, 0.3, 0.1, 0.1, 0.0, 0.0, 0.1, 0.1, 0.1, 0.0],
+        &[(4, all - changed), (9, all - SWEEPS)],
+    )
+}
+
+fn of_memory(functions: Vec<FunctionInput>, memory: f64) -> AnalysisInput {
+    let mut input = program(functions);
+    input.program.input_bytes = Some(1000);
+    input.program.max_rss_bytes = Some(memory);
+    input
+}
+
+/// `for (p = begin; p != end; p++) *p = i;` over all elements again for each pass.
+fn made_anew(elements: u64) -> FunctionInput {
+    let all = SWEEPS * elements;
+    function(
+        "fill",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.mov(qword_ptr(rdi), rsi)?;
+            a.add(rdi, 8)?;
+            a.cmp(rdi, rsi)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[all, all, all, all, SWEEPS],
+        &[0.05, 0.0, 0.0, 0.0, 0.0],
+        &[(3, all - SWEEPS)],
+    )
+}
+
+fn is_sweep(input: &AnalysisInput) -> bool {
+    let found = quadratic::detect(input);
+    found.iter().any(|one| one.fix == Fix::HashLookup { strings: false })
+}
+
+#[test]
+fn passes_over_the_same_elements_that_change_hardly_any_are_quadratic() {
+    let found = quadratic::detect(&of_memory(vec![remove(20_000, Kind::Plain)], 4e6));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, vec![3]);
+    assert!(found[0].residual_fraction.value < 0.05);
+    let is_told = found[0].facts.iter().any(|fact| {
+        matches!(
+            fact,
+            genba_model::Fact::Quadratic(QuadraticFact::LinearSearches { searches: SWEEPS, .. })
+        )
+    });
+    assert!(is_told);
+}
+
+#[test]
+fn passes_that_are_short_count_filter_or_have_no_key_are_no_sweeps() {
+    for (elements, kind) in [
+        (200, Kind::Plain),
+        (20_000, Kind::Constant),
+        (20_000, Kind::Counts),
+        (20_000, Kind::Filters),
+    ] {
+        let input = of_memory(vec![remove(elements, kind)], 1e5);
+        assert!(!is_sweep(&input), "{elements} {kind:?}");
+    }
+}
+
+#[test]
+fn passes_over_elements_that_are_made_anew_are_no_sweeps() {
+    let elements = vec![remove(20_000, Kind::Plain), made_anew(20_000)];
+    assert!(!is_sweep(&of_memory(elements, 4e6)));
+    // Each element is gone over a few times.
+    assert!(!is_sweep(&of_memory(vec![remove(20_000, Kind::Plain)], 1e9)));
+}
