@@ -53,6 +53,10 @@ impl<R: Run> LoopRuns<R> {
         code: &dyn CodeKnowledge,
         ended: &mut dyn FnMut(CodePoint, R),
     ) {
+        // A loop may begin within a block and call before it does anything else that is recorded.
+        if matches!(event.what, Observed::Call { .. }) {
+            self.enter_and_leave(code.loops_around(event.at), ended);
+        }
         match self.stack.event(event) {
             Change::Entered => self.outside = Some(self.stack.activation()),
             Change::Lost => {
@@ -214,5 +218,24 @@ mod tests {
         };
         assert_eq!(run(false), [(at(0x100), 0, 1, 1)]);
         assert_eq!(run(true), []);
+    }
+
+    #[test]
+    fn loop_that_begins_within_a_block_and_calls_first_is_whole() {
+        let events = [
+            block(0x80, 4),
+            call(0x104, at(0x900), [0; 6]),
+            block(0x900, 1),
+            ret(0x908, 0),
+            block(0x109, 1),
+            load(0x10a, 8, 8, 0),
+            block(0x100, 2),
+            call(0x104, at(0x900), [0; 6]),
+            block(0x900, 1),
+            ret(0x908, 0),
+            block(0x109, 1),
+            block(0x200, 1),
+        ];
+        assert_eq!(ended(&events), [(at(0x100), 1, 0, 1)]);
     }
 }

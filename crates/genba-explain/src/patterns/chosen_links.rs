@@ -44,9 +44,11 @@ fn is_chosen_link(function: &FunctionInput, index: u32, node: Value, next: Value
                 of_other |= number != node.number;
                 continue;
             }
-            Origin::Join(block) if body.contains(&block) => {
-                values.met(one).iter().map(|one| (one.number, loaded)).collect()
-            }
+            Origin::Join(block) if body.contains(&block) => values
+                .met(one)
+                .iter()
+                .map(|one| (one.number, loaded))
+                .collect(),
             Origin::Instruction(made) if is_inside(function, index, made) => {
                 let made = made as usize;
                 if matches!(function.code[made].flow, Flow::Call(_) | Flow::IndirectCall) {

@@ -89,7 +89,9 @@ fn made_anew(elements: u64) -> FunctionInput {
 
 fn is_sweep(input: &AnalysisInput) -> bool {
     let found = quadratic::detect(input);
-    found.iter().any(|one| one.fix == Fix::HashLookup { strings: false })
+    found
+        .iter()
+        .any(|one| one.fix == Fix::HashLookup { strings: false })
 }
 
 #[test]
@@ -101,7 +103,10 @@ fn passes_over_the_same_elements_that_change_hardly_any_are_quadratic() {
     let is_told = found[0].facts.iter().any(|fact| {
         matches!(
             fact,
-            genba_model::Fact::Quadratic(QuadraticFact::LinearSearches { searches: SWEEPS, .. })
+            genba_model::Fact::Quadratic(QuadraticFact::LinearSearches {
+                searches: SWEEPS,
+                ..
+            })
         )
     });
     assert!(is_told);
@@ -125,5 +130,8 @@ fn passes_over_elements_that_are_made_anew_are_no_sweeps() {
     let elements = vec![remove(20_000, Kind::Plain), made_anew(20_000)];
     assert!(!is_sweep(&of_memory(elements, 4e6)));
     // Each element is gone over a few times.
-    assert!(!is_sweep(&of_memory(vec![remove(20_000, Kind::Plain)], 1e9)));
+    assert!(!is_sweep(&of_memory(
+        vec![remove(20_000, Kind::Plain)],
+        1e9
+    )));
 }

@@ -17,8 +17,8 @@ use super::rescan::input_read;
 use super::residual_fraction;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SWEEP, MIN_LOADED_PER_STORED,
-    MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES, SELDOM_EXECUTIONS,
+    MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SWEEP, MIN_LOADED_PER_STORED, MIN_PASSES_OVER_ALL_MEMORY,
+    MIN_SEARCHES, SELDOM_EXECUTIONS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::registers::FLAGS;
@@ -49,7 +49,11 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         return None;
     }
     let changed = rare_changes(found)?;
-    let key = found.members.iter().copied().find(|&at| compares_with_key(found, at))?;
+    let key = found
+        .members
+        .iter()
+        .copied()
+        .find(|&at| compares_with_key(found, at))?;
     if hands_on(found) || !goes_over_same(input, found) {
         return None;
     }
@@ -126,18 +130,32 @@ fn compares_with_key(found: &HotLoop<'_>, at: usize) -> bool {
 fn hands_on(found: &HotLoop<'_>) -> bool {
     let (function, flow) = (found.input, &found.input.flow);
     let body = flow.loop_blocks(found.index);
-    let written = found.members.iter().copied().filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
+    let written = found
+        .members
+        .iter()
+        .copied()
+        .filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
     let written = written.fold(0, |all, at| all | function.data[at].writes);
     let live = live_registers(function, Some(0));
-    let exits = body.iter().flat_map(|&block| &flow.blocks()[block as usize].successors);
-    exits.filter(|next| !body.contains(next)).any(|&next| live[next as usize] & written != 0)
+    let exits = body
+        .iter()
+        .flat_map(|&block| &flow.blocks()[block as usize].successors);
+    exits
+        .filter(|next| !body.contains(next))
+        .any(|&next| live[next as usize] & written != 0)
 }
 
 /// Whether all passes load many times what there is, and what is stored.
 fn goes_over_same(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
-    let loads = found.members.iter().map(|&at| bytes(found.input, at, false));
+    let loads = found
+        .members
+        .iter()
+        .map(|&at| bytes(found.input, at, false));
     let loaded = loads.fold(0.0, f64::max);
-    let counted = input.functions.iter().filter(|one| one.counts.len() == one.code.len());
+    let counted = input
+        .functions
+        .iter()
+        .filter(|one| one.counts.len() == one.code.len());
     let stores = counted.flat_map(|one| (0..one.code.len()).map(|at| bytes(one, at, true)));
     let stored: f64 = stores.sum();
     let (Some(read), Some(memory)) = (input_read(input), input.program.max_rss_bytes) else {
