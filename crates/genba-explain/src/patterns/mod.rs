@@ -5,7 +5,6 @@ pub(crate) mod appends;
 pub(crate) mod byte_loops;
 pub(crate) mod byte_matches;
 pub(crate) mod calls;
-pub(crate) mod chosen_links;
 pub(crate) mod decision_chains;
 pub(crate) mod divisions;
 pub(crate) mod far_loads;

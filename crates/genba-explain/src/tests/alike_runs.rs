@@ -74,50 +74,6 @@ fn descent(of_range: bool, share: f64) -> AnalysisInput {
     input
 }
 
-/// `do { node = node->children[key >> level & 63]; level -= 6; } while (level)` through so many levels; without
-/// `chosen` along a list.
-fn descent_by_parts(chosen: bool, levels: u64, share: f64) -> AnalysisInput {
-    let all = RUNS * levels;
-    let one = function(
-        "chunk_of",
-        |a| {
-            let mut head = a.create_label();
-            a.mov(ecx, 24)?;
-            a.set_label(&mut head)?;
-            a.mov(rax, rsi)?;
-            a.shr(rax, cl)?;
-            a.and(eax, 63)?;
-            match chosen {
-                true => a.mov(rdi, qword_ptr(rdi + rax * 8 + 16))?,
-                false => a.mov(rdi, qword_ptr(rdi + 16))?,
-            }
-            a.sub(ecx, 6)?;
-            a.jne(head)?;
-            a.ret()
-        },
-        &[RUNS, all, all, all, all, all, all, RUNS],
-        &[0.0, 0.05, 0.1, 0.1, 0.3, 0.1, 0.1, 0.0],
-        &[(6, all - RUNS)],
-    );
-    let mut input = program(vec![one]);
-    let mut observed = observations();
-    observed.repeated_loops.push(alike(&input, 1, share));
-    input.observed = Some(observed);
-    input
-}
-
-#[test]
-fn descents_whose_nodes_have_chosen_children_and_end_near_are_repeated() {
-    let found = |chosen, levels, share| {
-        let found = repeated_search::detect(&descent_by_parts(chosen, levels, share));
-        found.iter().any(|one| one.cause == Cause::RepeatedSearch)
-    };
-    assert!(found(true, 4, 0.95));
-    assert!(!found(true, 4, 0.5), "other nodes each time");
-    assert!(!found(false, 4, 0.95), "a list has no choice");
-    assert!(!found(true, 1, 0.95), "a table is no tree");
-}
-
 #[test]
 fn descent_that_takes_the_way_of_the_one_before_is_a_repeated_search() {
     let found = repeated_search::detect(&descent(true, 0.85));

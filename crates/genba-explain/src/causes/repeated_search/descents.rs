@@ -1,9 +1,8 @@
 //! Searches of several loops that begin as the one before: a descent through the pages of a tree, each of which
-//! is searched by halves, or through nodes whose child is chosen by a part of the key.
+//! is searched by halves.
 //!
 //! **Signature.** A loop with a loop inside it, or in a function that it calls, that halves a range: a shift by one of
-//! the sum or difference of two numbers. Or a loop that goes from node to node by a link at a place that it works out
-//! ([`crate::patterns::chosen_links`]). Observed: most iterations of the whole search load and decide what
+//! the sum or difference of two numbers. Observed: most iterations of the whole search load and decide what
 //! those of the one before did, so that it ended near.
 //!
 //! **Near misses.** Keys at random have the first steps in common, no more. What a search stores (the way that it took)
@@ -21,12 +20,8 @@ use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::FunctionInput;
 use crate::patterns::calls::index_of;
-use crate::patterns::chosen_links::follows_chosen_links;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::halves;
-
-/// Levels of a tree from which on a descent is a search. Chosen: two in nearly all.
-const MIN_LEVELS: f64 = 1.5;
 
 /// A search over several loops that mostly does what the one before did.
 pub(super) fn descent(
@@ -53,13 +48,8 @@ pub(super) fn descent(
     let inside = (0..function.flow.loops().len() as u32)
         .filter(|&inner| inner != index && is_around(function, index, inner))
         .find(|&inner| halves(function, inner));
-    let runs = entries(function, index)?;
-    let levels = function.loops.get(index as usize)?.as_ref()?.iterations;
-    let of_nodes =
-        || levels as f64 >= MIN_LEVELS * runs as f64 && follows_chosen_links(function, index);
     let iterations = match inside {
         Some(inner) => function.loops.get(inner as usize)?.as_ref()?.iterations,
-        None if of_nodes() => levels,
         None => {
             let halving = callees.iter().filter_map(|&(callee, of_callee)| {
                 let callee = &input.functions[callee];
@@ -71,6 +61,7 @@ pub(super) fn descent(
             halving.max()?
         }
     };
+    let runs = entries(function, index)?;
     let each = share * all / runs as f64;
     if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_SEARCH {
         return None;
