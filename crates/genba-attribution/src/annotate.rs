@@ -364,7 +364,10 @@ fn loop_cost(analysis: &LoopAnalysis, sentence: fn(&LoopVerdict) -> String) -> L
 
 /// Whether a function that is shown as `shown` goes by this name.
 pub(crate) fn is_named(shown: &str, linkage_name: Option<&str>, name: &str) -> bool {
-    shown == name || linkage_name == Some(name) || genba_symbols::without_parameters(name) == shown
+    shown == name
+        || linkage_name == Some(name)
+        || genba_symbols::without_parameters(name) == shown
+        || genba_symbols::managed_method(shown).is_some_and(|method| method == name)
 }
 
 fn jumps(code: &FunctionCode) -> Vec<JumpArrow> {

@@ -111,10 +111,15 @@ impl Pipeline<'_> {
             self.one_cpu(input, progress)?;
         }
         if !self.skipped.is_empty() {
-            self.notes.push(format!(
-                "skipped to answer within half a minute: {}; explain a smaller run, or increase --count-limit",
-                self.skipped.join(", ")
-            ));
+            let skipped = self.skipped.join(", ");
+            self.notes.push(match self.options.answer_within {
+                Some(_) => format!(
+                    "skipped to answer within half a minute: {skipped}; explain a smaller run, or increase --count-limit"
+                ),
+                None => format!(
+                    "skipped because no time was left: {skipped}; investigate a smaller run, or give more (--limit)"
+                ),
+            });
         }
         Ok(())
     }
@@ -341,6 +346,7 @@ impl Pipeline<'_> {
             .unwrap_or_default()
             .mul_f64(2.0 * MAX_SIZE_COUNTING_SLOWDOWN)
             + Duration::from_secs(1);
+        let limit = limit.min(self.time_left().unwrap_or(limit));
         input.program.follow_up.sizes =
             allocation_sizes::count(self.launcher, self.spec, limit, self.cancel);
         self.check_cancelled()
@@ -363,6 +369,7 @@ impl Pipeline<'_> {
         let usual = input.program.cpu_seconds.max(input.program.wall_seconds);
         let limit = Duration::try_from_secs_f64(MAX_ONE_CPU_SLOWDOWN * usual + 1.0)
             .unwrap_or(Duration::MAX);
+        let limit = limit.min(self.time_left().unwrap_or(limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         progress.update(
             "running on one CPU",

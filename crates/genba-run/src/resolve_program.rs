@@ -87,7 +87,7 @@ fn resolve(
         Some(path) => RunError::NotExecutable { path },
         None => RunError::NotFound {
             program: program.to_string_lossy().into_owned(),
-            searched: format!(" in PATH ({})", path.to_string_lossy()),
+            searched: " in PATH".to_owned(),
         },
     })
 }

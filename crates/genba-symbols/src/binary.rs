@@ -54,7 +54,7 @@ impl Binary {
     /// Opens a file; separate debug files are looked for in the usual places.
     ///
     /// # Errors
-    /// [`SymbolsError::Read`] if it cannot be read, [`SymbolsError::NotElf`] if it is not an ELF file.
+    /// [`SymbolsError::Read`] if it cannot be read, [`SymbolsError::NotElf`] or [`SymbolsError::Pe`] if it is not an ELF file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SymbolsError> {
         Self::open_with(path, DebugSearch::default())
     }
@@ -78,7 +78,7 @@ impl Binary {
     /// only.
     ///
     /// # Errors
-    /// [`SymbolsError::NotElf`] if it is not an ELF file.
+    /// [`SymbolsError::NotElf`] or [`SymbolsError::Pe`] if it is not an ELF file.
     pub fn from_bytes(
         bytes: impl Into<Arc<[u8]>>,
         name: impl Into<String>,
@@ -93,6 +93,9 @@ impl Binary {
         path: Option<PathBuf>,
         search: DebugSearch,
     ) -> Result<Self, SymbolsError> {
+        if data.starts_with(b"MZ") {
+            return Err(SymbolsError::Pe { name });
+        }
         let layout = Layout::parse(&data).map_err(|reason| SymbolsError::NotElf {
             name: name.clone(),
             reason,

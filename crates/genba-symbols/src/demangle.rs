@@ -114,6 +114,17 @@ pub fn without_parameters(name: &str) -> &str {
     name
 }
 
+/// The type and name of a method that .NET's perf map names with its return type, assembly, parameters and tier:
+/// `double [App] Spectral::EvalA(int32)[OptimizedTier1]` → `Spectral::EvalA`. `None` for other names.
+#[must_use]
+pub fn managed_method(name: &str) -> Option<&str> {
+    let (_, assembly) = name.split_once(" [")?;
+    let (_, method) = assembly.split_once("] ")?;
+    let (method, parameters) = method.split_once('(')?;
+    let is_method = method.contains("::") && parameters.contains(')');
+    is_method.then_some(method)
+}
+
 struct Bounded(String);
 
 impl fmt::Write for Bounded {
@@ -136,6 +147,15 @@ fn bounded(write: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn methods_of_dotnet_are_known_by_type_and_name() {
+        let full = "void [Spectral] Spectral::Times(int32,float64[],float64[])[Optimized]";
+        assert_eq!(managed_method(full), Some("Spectral::Times"));
+        for other in ["main", "ns::f(int)", "stub<91> Allocate<FIXUP>", "a [b] c"] {
+            assert_eq!(managed_method(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn rust_and_cpp_names_are_demangled_and_others_kept() {

@@ -21,6 +21,12 @@ pub enum SymbolsError {
         /// Message of the parser.
         reason: String,
     },
+    /// A program or library of Windows, or of .NET.
+    #[error("{name} is a PE file (.NET, Windows), whose symbols genba does not read")]
+    Pe {
+        /// Name of the file or image.
+        name: String,
+    },
     /// The debug information cannot be used; symbols still can.
     #[error(
         "the debug information of {name} is unusable: {reason}; \

@@ -43,7 +43,8 @@ pub use build_id::{build_id_from_hex, hex, same_build_id};
 pub use data_symbols::DataSymbol;
 pub use debuginfod::{Debuginfod, debuginfod_cache};
 pub use demangle::{
-    MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, without_parameters,
+    MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, managed_method,
+    without_parameters,
 };
 pub use dwarf::{CodeFrame, CompileUnit, FunctionInfo, SourceLocation};
 pub use elf::{Section, Segment};

@@ -9,6 +9,7 @@ use crate::binary::Binary;
 use crate::build_id::{hex, same_build_id};
 use crate::demangle::{cut_name, demangle_brief};
 use crate::dwarf::CodeFrame;
+use crate::error::SymbolsError;
 use crate::kernel_symbols::KernelSymbols;
 use crate::module::{Module, ModuleId, ModuleKind};
 use crate::perf_map::PerfMap;
@@ -16,6 +17,9 @@ use crate::symbol_table::Symbol;
 
 /// Longest function name that a symbolizer gives, bytes.
 const MAX_NAME: usize = 1000;
+
+/// Why a module of .NET or Windows has no names; without its path, which stands beside it.
+const PE_FILE: &str = "PE file (.NET, Windows), whose symbols genba does not read";
 
 /// The code of a module, as far as it could be opened.
 #[derive(Debug)]
@@ -38,6 +42,7 @@ impl ModuleCode {
         let binary = match Binary::open(path) {
             Ok(binary) => binary,
             Err(_) if deleted => return Self::Missing("the file was deleted".to_owned()),
+            Err(SymbolsError::Pe { .. }) => return Self::Missing(PE_FILE.to_owned()),
             Err(error) => return Self::Missing(error.to_string()),
         };
         match (&module.build_id, binary.build_id_bytes()) {

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::optional_values;
 use crate::other_meanings::with_tip;
 use crate::verbs;
 
@@ -13,12 +14,32 @@ use crate::verbs;
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = accepting_bytes(Cli::command());
     let words: Vec<OsString> = words.into_iter().collect();
-    let matches = command.try_get_matches_from_mut(&words).map_err(|error| {
-        let mut names = words.iter().skip(1).filter_map(|word| word.to_str());
-        let verb = names.find_map(|word| command.find_subcommand(word));
-        with_tip(error, verb)
-    })?;
+    let mut matches = command
+        .try_get_matches_from_mut(&words)
+        .map_err(|error| with_tip(error, verb_of(&command, &words)))?;
+    let attached = verb_of(&command, &words)
+        .zip(matches.subcommand())
+        .and_then(|(verb, (_, given))| optional_values::attached(verb, given, &words));
+    if let Some(words) = attached
+        && let Ok(better) = command.try_get_matches_from_mut(words)
+    {
+        matches = better;
+    }
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The verb that a command line names.
+fn verb_of<'a>(command: &'a Command, words: &[OsString]) -> Option<&'a Command> {
+    let mut names = words.iter().skip(1).filter_map(|word| word.to_str());
+    names.find_map(|word| command.find_subcommand(word))
+}
+
+/// What to write instead, where a word that is `is_wrong` as what it was taken for stands behind a flag with an optional
+/// value.
+pub fn tip_for(is_wrong: impl Fn(&str) -> bool) -> Option<String> {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let text: Vec<String> = words.iter().map(|word| genba_run::text_of(word)).collect();
+    optional_values::tip(verb_of(&Cli::command(), &words)?, &text, is_wrong)
 }
 
 /// Lets all arguments that are text have any bytes.

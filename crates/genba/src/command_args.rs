@@ -124,6 +124,12 @@ impl CommandArgs {
         Ok(prepared)
     }
 
+    /// Whether [`Self::prepare_shown`] lets the command write to genba's standard output.
+    pub fn passes_output_on(&self, json: &JsonArgs) -> bool {
+        let inherits = matches!(self.output.as_deref(), None | Some("inherit"));
+        !self.command.is_empty() && inherits && !json.takes_stdout()
+    }
+
     /// The same with every `{name}` of the command replaced by its value.
     pub fn with_values(&self, values: &BTreeMap<String, String>) -> Self {
         let words = self.command.iter().map(|word| replace(word, values));

@@ -9,6 +9,7 @@ mod interrupt;
 mod json_args;
 mod large_allocations;
 mod measurement_args;
+mod optional_values;
 mod other_meanings;
 mod output;
 mod progress_line;
@@ -36,9 +37,18 @@ fn main() -> ExitCode {
     let result = dispatch(cli.verb, &output);
     interrupt::wait_if_exiting();
     match result {
-        Ok(code) => code.into(),
+        Ok(code) => {
+            // A command that failed may have been meant as a value.
+            let is_wrong = |word: &str| !other_meanings::may_be_command(word);
+            let tip = (code == Exit::TargetFailed).then(|| cli::tip_for(is_wrong));
+            if let Some(tip) = tip.flatten() {
+                output.note(&format!("note: {tip}"));
+            }
+            code.into()
+        }
         Err(failure) => {
-            output.error(&failure);
+            let tip = cli::tip_for(|word| failure.message.contains(word));
+            output.error(&failure, tip);
             match interrupt::is_interrupted() {
                 true => Exit::Interrupted.into(),
                 false => failure.exit.into(),

@@ -60,6 +60,11 @@ fn is_program(word: &str) -> bool {
     genba_run::resolve_program(&word, path.as_deref(), None).is_ok()
 }
 
+/// Whether a word can be the command that it was taken for: a program, a file, or a line for the shell.
+pub fn may_be_command(word: &str) -> bool {
+    word.contains(char::is_whitespace) || is_program(word) || Path::new(word).exists()
+}
+
 /// What a word that is no program was meant as, by the command line.
 fn misplaced(program: &str, line: &[String]) -> Option<String> {
     if program.starts_with('-') {

@@ -1,6 +1,7 @@
 //! Standard output carries the result, standard error everything else.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd as _;
 
 use genba_report::Screen;
 
@@ -25,6 +26,16 @@ pub struct Output {
     color_out: bool,
     color_err: bool,
     quiet: bool,
+    behind: Option<SharedStream>,
+}
+
+/// What standard output is, where a command writes to it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SharedStream {
+    /// `/dev/null`: the command's output is not wanted, and results go to standard error.
+    Null,
+    /// A file, in which results are behind what the command wrote.
+    File,
 }
 
 impl Output {
@@ -41,6 +52,20 @@ impl Output {
             color_out: decide(io::stdout().is_terminal()),
             color_err: decide(io::stderr().is_terminal()),
             quiet,
+            behind: None,
+        }
+    }
+
+    /// The same for results that come behind the output of a command that is passed through.
+    pub fn behind_command(self, passes_output: bool) -> Self {
+        let behind = passes_output.then(shared_stream).flatten();
+        Self {
+            color_out: match behind {
+                Some(SharedStream::Null) => self.color_err,
+                _ => self.color_out,
+            },
+            behind,
+            ..self
         }
     }
 
@@ -75,14 +100,29 @@ impl Output {
 
     /// Prints a result. A closed pipe (`| head`) is not an error.
     pub fn result(&self, text: &str) -> Result<(), Failure> {
-        let mut out = io::stdout().lock();
-        let result = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let write = |out: &mut dyn Write| out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let result = match self.behind {
+            Some(SharedStream::Null) => write(&mut io::stderr().lock()),
+            _ => write(&mut io::stdout().lock()),
+        };
         match result {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::usage(
                 format!("cannot write to standard output: {error}"),
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Prints the result of a command that was run, and says where it is mixed with the command's output.
+    pub fn last_result(&self, text: &str) -> Result<(), Failure> {
+        let mixed = self.behind == Some(SharedStream::File) && stdout_has_content();
+        self.result(text)?;
+        if mixed {
+            self.note(
+                "note: standard output has the command's output and this report behind it; to separate them: --output FILE, or null",
+            );
+        }
+        Ok(())
     }
 
     /// Prints a JSON document as the only thing on standard output, or writes it to its file.
@@ -109,8 +149,8 @@ impl Output {
         }
     }
 
-    /// Prints an error on standard error.
-    pub fn error(&self, failure: &Failure) {
+    /// Prints an error on standard error, and what to write instead.
+    pub fn error(&self, failure: &Failure, tip: Option<String>) {
         let label = if self.color_err {
             "\x1b[1;31merror:\x1b[0m"
         } else {
@@ -118,7 +158,30 @@ impl Output {
         };
         let text = genba_report::sanitise_lines(&failure.message);
         let _ = writeln!(io::stderr(), "{label} {text}");
+        if let Some(tip) = tip {
+            let _ = writeln!(io::stderr(), "  {}", genba_report::sanitise_lines(&tip));
+        }
     }
+}
+
+/// What standard output is, where results of genba could be lost in it or in the way.
+fn shared_stream() -> Option<SharedStream> {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    let status = stdout_status()?;
+    let null = std::fs::metadata("/dev/null").ok()?;
+    if status.file_type().is_char_device() && status.rdev() == null.rdev() {
+        return Some(SharedStream::Null);
+    }
+    status.is_file().then_some(SharedStream::File)
+}
+
+fn stdout_has_content() -> bool {
+    stdout_status().is_some_and(|status| status.len() > 0)
+}
+
+fn stdout_status() -> Option<std::fs::Metadata> {
+    let copy = io::stdout().as_fd().try_clone_to_owned().ok()?;
+    std::fs::File::from(copy).metadata().ok()
 }
 
 /// Width of the terminal that standard output is, or `$COLUMNS`.

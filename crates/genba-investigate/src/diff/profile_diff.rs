@@ -179,6 +179,8 @@ fn doubts(before: &Side, after: &Side) -> Vec<String> {
             ));
         }
     }
+    // Of two sides of one name.
+    notes.dedup();
     notes
 }
 #[cfg(test)]

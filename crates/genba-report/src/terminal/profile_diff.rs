@@ -76,6 +76,13 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
     let is_shown = |one: &&FunctionDiff| {
         !timed || !one.moved.is_empty() || one.change.value.abs() >= MIN_SHARE_OF_CHANGE * whole
     };
+    if !diff.functions.iter().any(|one| is_shown(&one)) {
+        out.push_str(&format!(
+            "  no function changed by more than {} of a run\n",
+            format::share(MIN_SHARE_OF_CHANGE)
+        ));
+        return;
+    }
     for one in diff.functions.iter().filter(is_shown).take(rows) {
         let mut row = Vec::new();
         let style = match one.change.value {

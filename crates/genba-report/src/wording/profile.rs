@@ -107,14 +107,23 @@ const GENERATED_CODE: &str = "[anonymous]";
 /// Minimum share of the time in unnamed generated code for a hint.
 const MIN_SHARE_OF_GENERATED_CODE: f64 = 0.1;
 
-/// Returns how to name the functions of code that was generated at run time; `None` where there is little of it.
+/// What [`ModuleRow::symbols`] begins with where a module is a PE file.
+const PE_FILE: &str = "none: PE file";
+
+/// Minimum share of the time in PE files for a hint: their functions are listed by address, which needs a reason sooner
+/// than one row `[anonymous]`.
+const MIN_SHARE_OF_PE_FILES: f64 = 0.01;
+
+/// Returns how to name the functions of code that was generated at run time, and of .NET's modules; `None` where there is
+/// little of it.
 pub(crate) fn unnamed_code(profile: &Profile) -> Option<String> {
-    let unnamed =
-        |row: &&ModuleRow| row.module == GENERATED_CODE && row.symbols.starts_with("none");
-    let share: f64 = (profile.modules.iter())
-        .filter(unnamed)
-        .map(|row| row.self_share.value)
-        .sum();
+    let share_of = |is_meant: &dyn Fn(&ModuleRow) -> bool| -> f64 {
+        let rows = profile.modules.iter().filter(|row| is_meant(row));
+        rows.map(|row| row.self_share.value).sum()
+    };
+    let compiled = share_of(&|row| row.symbols.starts_with(PE_FILE));
+    let generated =
+        share_of(&|row| row.module == GENERATED_CODE && row.symbols.starts_with("none"));
     let has = |name: &str| {
         let mut modules = profile.modules.iter();
         modules.any(|row| safe_text::file_name(&row.module).starts_with(name))
@@ -131,10 +140,43 @@ pub(crate) fn unnamed_code(profile: &Profile) -> Option<String> {
         }
         () => "let its runtime write a perf map (/tmp/perf-PID.map)",
     };
-    (share >= MIN_SHARE_OF_GENERATED_CODE).then(|| {
-        format!(
+    let mut hints = Vec::new();
+    if generated >= MIN_SHARE_OF_GENERATED_CODE {
+        hints.push(format!(
             "{} of the time is in code generated at run time whose functions have no names: {how}",
-            format::share(share)
+            format::share(generated)
+        ));
+    }
+    if compiled >= MIN_SHARE_OF_PE_FILES {
+        let share = format::share(compiled);
+        hints.push(match has("libcoreclr") || has("System.") {
+            true => format!(
+                "{share} of the time is in .NET methods that were compiled beforehand and have no names: with \
+                 DOTNET_ReadyToRun=0 as well (before .NET 6: COMPlus_ReadyToRun=0) the runtime compiles and names them"
+            ),
+            false => format!(
+                "{share} of the time is in PE files (of Windows), whose symbols genba does not read"
+            ),
+        });
+    }
+    (!hints.is_empty()).then(|| hints.join("; "))
+}
+
+/// Minimum share of the user's code without line information for a warning beside source lines.
+const MIN_SHARE_WITHOUT_LINES: f64 = 0.05;
+
+/// Returns the warning that source lines are not all of the time; `None` where they nearly are.
+pub(crate) fn without_lines(profile: &Profile) -> Option<String> {
+    let has_lines = |row: &&ModuleRow| row.symbols.contains(", lines");
+    let is_file = |row: &&ModuleRow| !row.module.starts_with('[');
+    let rows = (profile.modules.iter()).filter(|row| is_file(row) && !has_lines(row));
+    let share: f64 = rows.clone().map(|row| row.self_share.value).sum();
+    let most = rows.max_by(|a, b| a.self_share.value.total_cmp(&b.self_share.value))?;
+    (share >= MIN_SHARE_WITHOUT_LINES).then(|| {
+        format!(
+            "{} of the time is in code without line information, most of it in {}: build with -g, or install its debug symbols",
+            format::share(share),
+            safe_text::file_name(&most.module)
         )
     })
 }
@@ -224,6 +266,10 @@ mod tests {
         );
         profile.modules[1].symbols = "perf map".to_owned();
         assert_eq!(unnamed_code(&profile), None);
+        profile.modules[1].module = "/opt/dotnet/System.Private.CoreLib.dll".to_owned();
+        profile.modules[1].symbols = format!("{PE_FILE} (.NET, Windows)");
+        let hint = unnamed_code(&profile).expect("a hint");
+        assert!(hint.contains("DOTNET_ReadyToRun=0"), "{hint}");
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl Binary {
 
     /// Where the symbols are from: `symtab`; `build-id`, `debuglink` or `debuginfod` (a separate
     /// file, found that way); `gnu_debugdata` (in the file, compressed); `dynsym` (exported
-    /// functions only) or `none`.
+    /// functions only) or `none: stripped`.
     #[must_use]
     pub fn symbols_source(&self) -> &'static str {
         let symbols = self.symbol_table();
@@ -151,7 +151,7 @@ impl Binary {
         } else if symbols.has(SymbolSource::Dynsym) {
             "dynsym"
         } else {
-            "none"
+            "none: stripped"
         }
     }
 

@@ -126,6 +126,7 @@ impl Args {
 
 /// Runs `genba count`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
+    let output = &output.behind_command(args.run.passes_output_on(&args.json));
     let prepared = args.run.prepare_shown(&args.json)?;
     let plan = CountPlan {
         engine: args.engine.clone(),
@@ -187,10 +188,11 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         };
         let shown = terminal::functions_shown(&counts, &options);
         lines.fill(&mut counts, shown);
-        output.result(&terminal::counts(&counts, &options, output.screen()))?;
+        let mut text = terminal::counts(&counts, &options, output.screen());
         if let Some(observed) = &counts.observation {
-            output.result(&terminal::observed_place(observed, output.screen()))?;
+            text.push_str(&terminal::observed_place(observed, output.screen()));
         }
+        output.last_result(&text)?;
     }
     Ok(exit)
 }

@@ -18,7 +18,7 @@ use crate::recording_args::RecordingArgs;
   genba record -g -- ./prog && genba flame     writes flame.svg
   genba flame -i latest -o -                   to standard output
   genba flame --collapsed -o stacks.txt        collapsed stacks for other flame graph tools
-  genba wait -- ./prog && genba flame latest   wall time of all threads, on CPUs and off, in two colours
+  genba wait -- ./prog && genba flame latest   wall time of all threads, on CPUs and off
   genba flame --off-cpu                        only where threads wait, of the newest case
 
 A case of wait or investigate that knows the waits is drawn with them; --on-cpu draws its samples.")]

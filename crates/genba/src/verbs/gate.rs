@@ -19,7 +19,7 @@ use crate::output::Output;
 #[command(after_help = "Examples:
   genba gate -n main ./main -n change ./change                 exit 1 if change is slower by 2 %
   genba gate --against origin/main --build 'make -j2' './prog input'
-                                                               builds the base from git, measures both
+                                                          builds the base from git, measures both
   genba gate --threshold 5% --against 7f3a ./change            against the runs of a case
   genba gate --markdown \"$GITHUB_STEP_SUMMARY\" ./main ./change  in a GitHub workflow
   genba gate --set-baseline release './prog'                   then: --against release

@@ -23,15 +23,15 @@ use selected_series::SelectArgs;
 /// Arguments of `genba history`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba history record -- ./prog input                   measure, and keep the result with its commit
+  genba history record -- ./prog input              measure, and keep the result with its commit
   genba history record --anchor './old/prog input' -- ./prog input
-                                                         beside a fixed old build: tells host from code
-  genba history list                                     which series there are
-  genba history show                                     every series: plots or a table, change points
+                                                    beside a fixed old build: tells host from code
+  genba history list                                which series there are
+  genba history show                                every series: plots or a table, change points
   genba history show --benchmark parse --metric wall --branch main --page history.html
-  genba history compare v1.0 main                        two commits or branches, in each series
-  genba history explain 3fa21c --build make              bisects, builds both sides, says what changed
-  genba history import bench.json                        hyperfine, Criterion, Google Benchmark, …
+  genba history compare v1.0 main                   two commits or branches, in each series
+  genba history explain 3fa21c --build make         bisects, builds both sides, says what changed
+  genba history import bench.json                   hyperfine, Criterion, Google Benchmark, …
 
 The store is --history, $GENBA_HISTORY (sqlite:FILE or postgres://USER@HOST/DATABASE) or
 .genba/history.sqlite. Series of different hosts are never pooled.")]

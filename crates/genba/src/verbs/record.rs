@@ -26,7 +26,7 @@ use crate::snapshot_args::SnapshotArgs;
   genba record --script -- python3 prog.py   functions of Python and Ruby as well
   genba record -p 1234                       a running process, until Ctrl-C or its end
   genba record -p 1234,5678 -- sleep 3       running processes for three seconds (or --timeout 3s)
-  genba record --data -- ./prog              cache levels and latencies of loads, where the processor samples them
+  genba record --data -- ./prog              cache levels and latencies of loads
   sudo genba record -a -- sleep 5            all that runs on all CPUs (-C 0,2: on these)
   genba record --snapshot=30s -g -p 1234     a case of the last 30 s at each SIGUSR2
   genba report; genba annotate FUNCTION      show the recording")]

@@ -81,6 +81,7 @@ pub struct Args {
 
 /// Runs `genba stat`.
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    let output = &output.behind_command(args.run.passes_output_on(&args.json));
     if args.runs == 1 {
         args.run.pass_input_on();
     } else {
@@ -218,7 +219,7 @@ fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResul
     if args.json.wanted() {
         output.json(&args.json, "stat", stat)?;
     } else {
-        output.result(&terminal::stat(&stat, output.screen()))?;
+        output.last_result(&terminal::stat(&stat, output.screen()))?;
     }
     Ok(match exit {
         // Ctrl-C is the usual end of watching a process.

@@ -22,7 +22,7 @@ use crate::verbs::campaign;
 #[command(after_help = "Examples:
   genba sweep --param N=1..1024:log2 -- ruby --jit-max-cache={N} page.rb
   genba sweep --param LEVEL=1..9 --metric user -- gzip -{LEVEL} -k -c file
-  genba sweep --param SIZE=4K..256M:log2 --metric ns --metric-regex 'ns=([0-9.]+) ns' -- ./chase {SIZE}
+  genba sweep --param SIZE=4K..256M:log2 --metric ns --metric-regex 'ns=([0-9.]+)' -- ./chase {SIZE}
   genba sweep --param N=0..64:8 --param M=1,2,4 -- ./prog {N} {M}     two parameters: a table
   genba sweep --param LEVEL=1..9 --on slurm -- gzip -{LEVEL} -c file   on the nodes of a cluster
 

@@ -65,6 +65,7 @@ pub struct Args {
 /// Runs `genba wait`. The command's output is passed through, as `record` does.
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
     args.run.pass_input_on();
+    let output = &output.behind_command(args.run.passes_output_on(&args.json));
     if args.json.takes_stdout() && args.html.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage(
             "--html - and --json exclude each other: write one of them to a file",
@@ -137,6 +138,6 @@ fn print(found: &Waits, args: &Args, output: &Output) -> Result<(), Failure> {
     if args.json.wanted() {
         output.json(&args.json, "waits", found)
     } else {
-        output.result(&terminal::waits(found, output.screen()))
+        output.last_result(&terminal::waits(found, output.screen()))
     }
 }
