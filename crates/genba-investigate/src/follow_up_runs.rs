@@ -112,11 +112,11 @@ impl Pipeline<'_> {
         }
         if !self.skipped.is_empty() {
             let skipped = self.skipped.join(", ");
-            self.notes.push(match self.options.answer_within {
-                Some(_) => format!(
+            self.notes.push(match self.options.limit {
+                None => format!(
                     "skipped to answer within half a minute: {skipped}; explain a smaller run, or increase --count-limit"
                 ),
-                None => format!(
+                Some(_) => format!(
                     "skipped because no time was left: {skipped}; investigate a smaller run, or give more (--limit)"
                 ),
             });

@@ -86,6 +86,10 @@ fn clock_of(stat: &Stat) -> Option<Clock> {
 /// counted.
 const CLOCK_DRIFT: f64 = 0.03;
 
+/// Share of the time that is left that a count may take where [`crate::Options::limit`] bounds all of it: its result
+/// must be analysed.
+const SHARE_OF_TIME_TO_COUNT: f64 = 0.8;
+
 /// Minimum share of the CPU time in child processes for them to be counted.
 const MIN_CHILDREN_SHARE: f64 = 0.01;
 
@@ -111,7 +115,9 @@ impl Pipeline<'_> {
         // The count may take the remaining time, or, on a busy machine, what a count usually takes.
         let usual = usual_count_time(sampled.wall_seconds, sampled.cpu_seconds);
         let available = match self.options.limit {
-            Some(_) => self.time_left(),
+            Some(_) => self
+                .time_left()
+                .map(|left| left.mul_f64(SHARE_OF_TIME_TO_COUNT)),
             None => self.time_left().map(|left| left.max(usual)),
         };
         let limit = available.map_or(plan.limit, |left| left.min(plan.limit));
@@ -143,7 +149,10 @@ impl Pipeline<'_> {
             return Ok(None);
         }
         progress.update("analysing bursts", None);
-        self.observations = observations(&mut raw);
+        let limit = self.options.limit.and(self.time_left());
+        let (observed, note) = observations(&mut raw, limit);
+        self.observations = observed;
+        self.notes.extend(note);
         let host = self.host_table(host, progress);
         let join = Join {
             runs: sampled.runs.max(1) as f64,

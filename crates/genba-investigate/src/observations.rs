@@ -1,6 +1,7 @@
 //! What the bursts of a counted run showed.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use genba_model::RawCounts;
 use genba_observe::{CacheGeometry, CacheSize, Observations, Watched, observe};
@@ -10,18 +11,48 @@ use crate::observed_code::ObservedCode;
 /// Kind of the document with [`Observations`] in a case.
 pub const OBSERVATIONS: &str = "observations";
 
-/// Analyses the bursts of a counted run and frees them; `None` if there were none.
-pub fn observations(raw: &mut RawCounts) -> Option<Observations> {
+/// Time that any analysis has: of more it is not asked how long it will take.
+const AMPLE_TIME: Duration = Duration::from_secs(60);
+
+/// Analyses the bursts of a counted run and frees them; `None` if there were none. Where the time is limited, as many as
+/// it allows, evenly over the run, with a note.
+pub fn observations(
+    raw: &mut RawCounts,
+    limit: Option<Duration>,
+) -> (Option<Observations>, Option<String>) {
     let all = raw.processes.iter_mut().filter_map(|process| {
         let observation = process.observation.take()?;
         Some((process.pid, observation))
     });
-    let watched = Watched::new(all.collect());
+    let mut watched = Watched::new(all.collect());
     if watched.is_empty() {
-        return None;
+        return (None, None);
+    }
+    let caches = host_caches();
+    let mut note = None;
+    if let Some(limit) = limit.filter(|limit| *limit < AMPLE_TIME) {
+        let began = Instant::now();
+        let one = watched.middle_burst();
+        let _ = observe(&one, &caches, &ObservedCode::of(&one));
+        let (all, fits) = (watched.bursts(), fitting(limit, began.elapsed()));
+        if fits < all {
+            watched.keep(fits);
+            note = Some(format!(
+                "{fits} of {all} bursts were analysed: no time was left for more (--limit)"
+            ));
+        }
+    }
+    if watched.is_empty() {
+        return (None, note);
     }
     let code = ObservedCode::of(&watched);
-    Some(observe(&watched, &host_caches(), &code))
+    (Some(observe(&watched, &caches, &code)), note)
+}
+
+/// How many bursts fit into a time of which the analysis of one has taken a part.
+fn fitting(limit: Duration, each: Duration) -> usize {
+    let left = limit.saturating_sub(each).as_secs_f64();
+    (left / each.as_secs_f64().max(1e-6)) as usize
 }
 
 /// The data caches of this host's first processor as Linux reports them; where it does not, those
@@ -64,4 +95,17 @@ fn host_caches() -> CacheGeometry {
         geometry.l3_bytes = levels[3].map(|level| level.0);
     }
     geometry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_that_fit_into_the_time_that_is_left_are_analysed() {
+        let ms = Duration::from_millis;
+        assert_eq!(fitting(ms(1000), ms(20)), 49);
+        assert_eq!(fitting(ms(20), ms(30)), 0);
+        assert!(fitting(ms(1000), ms(0)) > 1000);
+    }
 }

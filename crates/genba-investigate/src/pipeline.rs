@@ -403,6 +403,11 @@ impl Pipeline<'_> {
         (self.options.limit).is_some_and(|limit| seconds > share(limit).as_secs_f64())
     }
 
+    /// Seconds of the shortest part of a run that is sampled.
+    pub(crate) fn shortest_part(&self) -> f64 {
+        shortest_part(self.options.limit).as_secs_f64()
+    }
+
     /// The command, ended so that this share of the time that is left is enough.
     pub(crate) fn spec_within(&self, share: f64) -> CommandSpec {
         let left = (self.options.limit).map(|limit| limit.saturating_sub(self.started.elapsed()));

@@ -171,7 +171,7 @@ impl Pipeline<'_> {
         wall: f64,
         progress: &mut dyn Progress,
     ) -> Result<Option<Profile>, InvestigateError> {
-        if !self.has_time_for(0.0) {
+        if !self.has_time_for(wall.min(self.shortest_part())) {
             self.notes
                 .push("stacks were not sampled: no time was left; give more (--limit)".to_owned());
             return Ok(None);

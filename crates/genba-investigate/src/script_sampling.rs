@@ -31,7 +31,15 @@ impl Pipeline<'_> {
             let mut modules = profile.modules.iter();
             modules.any(|one| script::may_be_interpreter(&one.module))
         });
-        if !self.options.script || !interpreter || record.force_timer || !self.has_time_for(0.0) {
+        if !self.options.script || !interpreter || record.force_timer {
+            return Ok(None);
+        }
+        let seconds = profile.map_or(0.0, |profile| profile.duration_seconds);
+        if !self.has_time_for(seconds.min(self.shortest_part())) {
+            self.notes.push(
+                "functions of the script were not sampled: no time was left; give more (--limit)"
+                    .to_owned(),
+            );
             return Ok(None);
         }
         progress.update("sampling script functions", None);

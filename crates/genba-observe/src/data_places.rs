@@ -56,6 +56,7 @@ const STACK_REACH: u64 = 256 << 10;
 const MAX_BLOCKS: usize = 1 << 16;
 
 /// The address space of one process.
+#[derive(Clone)]
 pub(crate) struct AddressSpace {
     /// Begin, end, place; sorted, apart.
     regions: Vec<(u64, u64, MemoryPlace)>,

@@ -168,6 +168,42 @@ impl Watched {
         self.bursts.is_empty()
     }
 
+    /// The number of bursts.
+    #[must_use]
+    pub fn bursts(&self) -> usize {
+        self.bursts.len()
+    }
+
+    /// Returns the burst in the middle of the run alone: to see how long one takes.
+    #[must_use]
+    pub fn middle_burst(&self) -> Self {
+        Self {
+            modules: self.modules.clone(),
+            regions: self.regions.clone(),
+            spaces: self.spaces.clone(),
+            bursts: self
+                .bursts
+                .get(self.bursts.len() / 2)
+                .cloned()
+                .into_iter()
+                .collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Keeps so many bursts, evenly over the run; each then stands for more of it.
+    pub fn keep(&mut self, number: usize) {
+        let all = self.bursts.len();
+        let mut index = 0;
+        self.bursts.retain(|_| {
+            // The bursts at which a multiple of `number ÷ all` is passed.
+            let kept = (index + 1) * number / all > index * number / all;
+            index += 1;
+            kept
+        });
+        burst_weights::set_weights(&mut self.bursts);
+    }
+
     /// Where blocks of code began in bursts, each once.
     #[must_use]
     pub fn blocks(&self) -> Vec<CodePoint> {

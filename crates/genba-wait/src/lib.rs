@@ -32,7 +32,7 @@ mod wall_stacks;
 
 use std::collections::HashSet;
 
-use genba_model::Waits;
+use genba_model::{Wait, Waits};
 use genba_profile::wait_sampler::WaitRecording;
 use genba_profile::{ReadError, Recording};
 
@@ -99,6 +99,8 @@ fn of_view(view: &View<'_>) -> Waits {
     }
     let mut notes = recording.notes.clone();
     notes.extend(busy_machine(view));
+    let waits = grouped_waits::grouped_waits(view);
+    notes.extend(waits_of_goroutines(&waits));
     Waits {
         command: Vec::new(),
         pid: None,
@@ -109,7 +111,7 @@ fn of_view(view: &View<'_>) -> Waits {
         threads,
         more_threads: more_threads + recording.unwatched_threads,
         all_threads,
-        waits: grouped_waits::grouped_waits(view),
+        waits,
         critical_path: critical_path::critical_path(view),
         findings: causes::findings(view),
         stacks: wall_stacks::wall_stacks(view),
@@ -117,6 +119,16 @@ fn of_view(view: &View<'_>) -> Waits {
         requests: requests::requests(view),
         notes,
     }
+}
+
+/// A note on what is not seen of a Go program: its goroutines are no threads.
+fn waits_of_goroutines(waits: &[Wait]) -> Option<String> {
+    let is_go = |wait: &Wait| wait.waiter.function.starts_with("runtime.futex");
+    waits.iter().any(is_go).then(|| {
+        "a Go program: goroutines that wait for a channel or a sync.Mutex have no thread, so what they wait for is not \
+         seen; its own block and mutex profiles say it (runtime.SetBlockProfileRate; genba report FILE reads them)"
+            .to_owned()
+    })
 }
 
 /// A note where other programs took the CPUs.

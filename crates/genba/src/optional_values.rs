@@ -11,7 +11,9 @@ use clap::{Arg, ArgMatches, Command};
 /// The flags of a verb whose value is optional.
 fn flags(verb: &Command) -> impl Iterator<Item = &Arg> {
     verb.get_arguments().filter(|arg| {
-        let may_be_missing = arg.get_num_args().is_some_and(|number| number.min_values() == 0);
+        let may_be_missing = arg
+            .get_num_args()
+            .is_some_and(|number| number.min_values() == 0);
         may_be_missing && arg.is_require_equals_set()
     })
 }
@@ -84,7 +86,10 @@ mod tests {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let matches = verb().try_get_matches_from(&words).expect("it parses");
         let words = attached(&verb(), &matches, &words)?;
-        let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
+        let words: Vec<String> = words
+            .iter()
+            .map(|word| word.to_string_lossy().into())
+            .collect();
         Some(words.join(" "))
     }
 
@@ -107,10 +112,17 @@ mod tests {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<String>>();
         let tip = |line, message: &str| tip(&verb(), &words(line), |word| message.contains(word));
         assert_eq!(
-            tip("record --json out.json -- prog", "out.json: not found in PATH").as_deref(),
+            tip(
+                "record --json out.json -- prog",
+                "out.json: not found in PATH"
+            )
+            .as_deref(),
             Some("as the value of --json: --json=out.json")
         );
         assert_eq!(tip("record --json out.json", "permission denied"), None);
-        assert_eq!(tip("record -- --json out.json", "out.json: not found"), None);
+        assert_eq!(
+            tip("record -- --json out.json", "out.json: not found"),
+            None
+        );
     }
 }

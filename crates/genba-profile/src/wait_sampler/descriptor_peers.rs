@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::io_ring::RingPlaces;
 use super::waited_for::Enders;
+use crate::sampler::thread_cpu_time;
 
 /// Descriptors that are looked at of each process.
 const MAX_DESCRIPTORS: usize = 4096;
@@ -33,6 +34,39 @@ pub struct DescriptorPeers {
     read_at: Option<Instant>,
     /// Socket inodes with the inode of the other end.
     socket_peers: HashMap<String, Option<String>>,
+    connections: ConnectionLists,
+}
+
+/// The kernel's lists of TCP connections: where thousands have just ended, reading one takes tens of milliseconds.
+#[derive(Debug, Default)]
+struct ConnectionLists {
+    /// CPU time spent.
+    spent: Duration,
+    rests_until: Option<Instant>,
+}
+
+impl ConnectionLists {
+    /// The time after a look in times of its CPU time, which thus has a hundredth of a CPU.
+    const REST: u32 = 100;
+    /// CPU time before the first rest: where lists are short, all ends are known at once.
+    const FREE: Duration = Duration::from_millis(40);
+
+    /// The inode at the other end of a TCP connection; `Err` where it is too early to look.
+    fn peer(&mut self, pid: i32, inode: u32) -> Result<Option<u32>, ()> {
+        if self.rests_until.is_some_and(|until| Instant::now() < until) {
+            return Err(());
+        }
+        let before = thread_cpu_time();
+        let found = ["tcp", "tcp6"].iter().find_map(|protocol| {
+            let path = format!("/proc/{pid}/net/{protocol}");
+            tcp_peer(&std::fs::read_to_string(path).ok()?, inode)
+        });
+        let cost = thread_cpu_time().saturating_sub(before);
+        self.spent += cost;
+        let rests = self.spent > Self::FREE;
+        self.rests_until = rests.then(|| Instant::now() + cost * Self::REST);
+        Ok(found)
+    }
 }
 
 impl DescriptorPeers {
@@ -40,12 +74,8 @@ impl DescriptorPeers {
     /// the waiting one reads, and the other way round.
     pub fn other_ends(&mut self, pid: i32, name: &str, reads: bool) -> Enders {
         let other = if name.starts_with("socket:") {
-            let found = self
-                .socket_peers
-                .entry(name.to_owned())
-                .or_insert_with(|| peer_of_socket(pid, name));
-            match found {
-                Some(other) => other.clone(),
+            match self.peer_of_socket(pid, name) {
+                Some(other) => other,
                 None => return Enders::Nobody,
             }
         } else {
@@ -73,6 +103,30 @@ impl DescriptorPeers {
         } else {
             Enders::Processes(found)
         }
+    }
+
+    /// CPU time that was spent on lists of connections, which has a limit of its own.
+    pub fn spent_on_connections(&self) -> Duration {
+        self.connections.spent
+    }
+
+    /// The other end of `socket:[INODE]`, as far as it is known.
+    fn peer_of_socket(&mut self, pid: i32, name: &str) -> Option<String> {
+        if let Some(known) = self.socket_peers.get(name) {
+            return known.clone();
+        }
+        let inode: u32 = name
+            .strip_prefix("socket:[")?
+            .strip_suffix(']')?
+            .parse()
+            .ok()?;
+        let peer = match unix_peer(inode).ok().flatten() {
+            Some(peer) => Some(peer),
+            None => self.connections.peer(pid, inode).ok()?,
+        };
+        let found = peer.map(|peer| format!("socket:[{peer}]"));
+        self.socket_peers.insert(name.to_owned(), found.clone());
+        found
     }
 
     fn read(&mut self) {
@@ -116,23 +170,6 @@ impl DescriptorPeers {
         }
         self.read_at = Some(Instant::now());
     }
-}
-
-/// The other end of `socket:[INODE]`.
-fn peer_of_socket(pid: i32, name: &str) -> Option<String> {
-    let inode: u32 = name
-        .strip_prefix("socket:[")?
-        .strip_suffix(']')?
-        .parse()
-        .ok()?;
-    let peer = match unix_peer(inode).ok().flatten() {
-        Some(peer) => peer,
-        None => ["tcp", "tcp6"].iter().find_map(|protocol| {
-            let path = format!("/proc/{pid}/net/{protocol}");
-            tcp_peer(&std::fs::read_to_string(path).ok()?, inode)
-        })?,
-    };
-    Some(format!("socket:[{peer}]"))
 }
 
 /// The inode of the socket with local and remote address exchanged, in the text of
@@ -246,11 +283,25 @@ mod tests {
             ..Default::default()
         };
         let (one, two) = std::os::unix::net::UnixStream::pair().unwrap();
-        assert_eq!(peer_of_socket(me, &name_of(&one)), Some(name_of(&two)));
+        assert_eq!(
+            peers.peer_of_socket(me, &name_of(&one)),
+            Some(name_of(&two))
+        );
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let near = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
-        assert_eq!(peer_of_socket(me, &name_of(&near)), Some(name_of(&far)));
+        assert_eq!(
+            peers.peer_of_socket(me, &name_of(&near)),
+            Some(name_of(&far))
+        );
+        // The next one is looked up later, and is not taken for one without another end.
+        peers.connections.rests_until = Some(Instant::now() + Duration::from_secs(3600));
+        assert_eq!(peers.peer_of_socket(me, &name_of(&far)), None);
+        peers.connections.rests_until = None;
+        assert_eq!(
+            peers.peer_of_socket(me, &name_of(&far)),
+            Some(name_of(&near))
+        );
         let (reader, writer) = std::io::pipe().unwrap();
         assert_eq!(
             peers.other_ends(me, &name_of(&reader), true),

@@ -307,6 +307,11 @@ impl<'s> WaitSampler<'s> {
         Some(all[(random % all.len() as u64) as usize])
     }
 
+    /// CPU time of this thread without lists of connections, which would keep snapshots a second apart.
+    fn own_cpu_time(&self) -> Duration {
+        thread_cpu_time().saturating_sub(self.peers.spent_on_connections())
+    }
+
     /// Watches until `stop` becomes readable.
     ///
     /// # Errors
@@ -334,7 +339,7 @@ impl<'s> WaitSampler<'s> {
             if !timed && (sampled.is_empty() || began < sampled_due) {
                 continue;
             }
-            let cpu_before = thread_cpu_time();
+            let cpu_before = self.own_cpu_time();
             self.find_threads()?;
             let now = monotonic_ns();
             let snapshot = self.look(last, now, timed)?;
@@ -344,7 +349,7 @@ impl<'s> WaitSampler<'s> {
                 self.snapshots
                     .add(&snapshot, leader, (now - last, self.cpus), random);
                 last = now;
-                let cost = thread_cpu_time().saturating_sub(cpu_before);
+                let cost = self.own_cpu_time().saturating_sub(cpu_before);
                 let affordable = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
                 let interval = match early_cost.checked_sub(cost) {
                     Some(left) if affordable > INTERVAL => {
@@ -371,7 +376,7 @@ impl<'s> WaitSampler<'s> {
                 }
                 // Random as well: samples come in a rhythm.
                 let share = 0.5 + (self.random.next() % 1000) as f64 / 1000.0;
-                let cost = thread_cpu_time().saturating_sub(cpu_before);
+                let cost = self.own_cpu_time().saturating_sub(cpu_before);
                 sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(share);
             }
         }

@@ -118,6 +118,13 @@ fn plot(out: &mut String, series: &HistorySeries, changes: &[&HistoryChange], sc
             false => &one.commit,
         }))
     };
+    // A single value has no scale.
+    if let [one] = &series.measurements[..] {
+        let amount = metrics::amount(&one.level, &series.unit);
+        let text = format!("  {amount}   {}; a plot needs two measurements", label(0));
+        out.push_str(&format!("{}\n", safe_text::fit(&text, width)));
+        return;
+    }
     let points: Vec<(f64, f64)> = (series.measurements.iter().enumerate())
         .map(|(index, one)| (index as f64, one.level.value))
         .collect();

@@ -109,7 +109,9 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
         }
     }
     let warnings = [
-        (options.by == By::Line).then(|| profile::without_lines(profile)).flatten(),
+        (options.by == By::Line)
+            .then(|| profile::without_lines(profile))
+            .flatten(),
         profile::unnamed_code(profile),
         profile::truncated_stacks(profile),
     ];

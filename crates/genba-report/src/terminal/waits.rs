@@ -82,16 +82,30 @@ pub(super) fn section(out: &mut String, all: &Waits, findings: usize, screen: Sc
         finding(out, index + 1, one, screen);
     }
     no_cause(out, all, screen);
-    for step in all.critical_path.iter().take(MAX_STEPS_OF_SECTION) {
-        let line = format!(
-            "{} {}, {}",
-            format::short_percent(step.share.value),
-            wording::reason(step.state),
-            wording::place(&step.place)
-        );
+    for (text, share) in short_steps(all).into_iter().take(MAX_STEPS_OF_SECTION) {
+        let line = format!("{} {text}", format::short_percent(share));
         let line = safe_text::fit(&line, screen.columns().saturating_sub(4));
         out.push_str(&format!("    {}\n", screen.paint(DIM, &line)));
     }
+}
+
+/// Returns the steps of the critical path with their shares, largest first. Of a thread that has no CPU the place is not
+/// known: it has its name instead. Steps that differ in nothing that is shown are one.
+fn short_steps(all: &Waits) -> Vec<(String, f64)> {
+    let mut steps: Vec<(String, f64)> = Vec::new();
+    for step in &all.critical_path {
+        let place = match wording::is_known(&step.place) {
+            true => wording::place(&step.place),
+            false => format!("thread {}", step.thread),
+        };
+        let text = format!("{}, {place}", wording::reason(step.state));
+        match steps.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, share)) => *share += step.share.value,
+            None => steps.push((text, step.share.value)),
+        }
+    }
+    steps.sort_by(|a, b| b.1.total_cmp(&a.1));
+    steps
 }
 
 /// Adds the head of a section with an explanation.
@@ -298,7 +312,7 @@ fn threads(out: &mut String, all: &[ThreadTime], more_threads: u64, limit: usize
         Column::right("switches"),
     ]);
     let wide = screen.columns() >= MIN_WIDTH_FOR_ALL_COLUMNS;
-    for one in all.iter().take(limit) {
+    for one in busiest(all, limit) {
         let part = |seconds: f64| match one.wall > 0.0 {
             true => Cell::new(format::share(seconds / one.wall), PLAIN),
             false => Cell::new("", PLAIN),
@@ -332,6 +346,16 @@ fn threads(out: &mut String, all: &[ThreadTime], more_threads: u64, limit: usize
     out.push_str(&table.render(screen));
     let rest = all.len().saturating_sub(limit) as u64 + more_threads;
     more(out, rest as usize, "more thread", screen);
+}
+
+/// Returns at most so many threads in their order: those that had or wanted a CPU longest.
+fn busiest(all: &[ThreadTime], limit: usize) -> Vec<&ThreadTime> {
+    let active = |index: &usize| all[*index].running + all[*index].runnable;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|a, b| active(b).total_cmp(&active(a)));
+    order.truncate(limit);
+    order.sort_unstable();
+    order.into_iter().map(|index| &all[index]).collect()
 }
 
 /// A bar of fixed width that divides a thread's wall time; nothing for one without any.
@@ -372,6 +396,25 @@ mod tests {
     #[test]
     fn division_causes_path_waits_and_threads_are_shown() {
         insta::assert_snapshot!("waits", waits(&fixture::waits(), screen(120)));
+    }
+
+    #[test]
+    fn busiest_threads_are_listed_where_not_all_are() {
+        let mut all = vec![fixture::waits().threads[0].clone(); 4];
+        for (index, one) in (0..).zip(&mut all) {
+            one.tid = index;
+            (one.running, one.runnable) = (0.0, 0.0);
+        }
+        all[3].runnable = 2.0;
+        all[1].running = 1.0;
+        let tids = |limit| {
+            busiest(&all, limit)
+                .iter()
+                .map(|one| one.tid)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(tids(2), [1, 3]);
+        assert_eq!(tids(9), [0, 1, 2, 3]);
     }
 
     #[test]

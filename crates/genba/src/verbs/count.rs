@@ -143,7 +143,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let mut counted =
         execution_counts::count(&mut launcher, &prepared.spec, &plan, &cancel, &mut progress)?;
     drop(progress);
-    let observed = observations(&mut counted.raw)
+    let observed = (observations(&mut counted.raw, None).0)
         .map(|found| observed_place::most_notable(&found, &counted.raw));
     // The counts are written before anything that could fail on their content.
     if let Some(file) = &args.file {

@@ -54,6 +54,10 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "10s", value_parser = parse_duration)]
     budget: Duration,
 
+    /// Time for everything; longer runs are measured and sampled in part.
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
+    limit: Option<Duration>,
+
     /// Time limit for counting executions [default: what is left of half a minute in total].
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     count_limit: Option<Duration>,
@@ -145,13 +149,15 @@ const MAX_COUNT_TIME: Duration = Duration::from_secs(60);
 fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     args.json.check_output(args.run.output.as_deref())?;
     let limit = args.count_limit;
+    let answer_within = limit.map_or(ANSWER_WITHIN, |limit| limit.max(ANSWER_WITHIN));
     let options = Options {
         ignore_failure: args.ignore_failure,
+        limit: args.limit,
         // A longer limit for the count extends the total time.
         ..Options::for_findings(
             args.budget,
             limit.unwrap_or(MAX_COUNT_TIME),
-            limit.map_or(ANSWER_WITHIN, |limit| limit.max(ANSWER_WITHIN)),
+            (args.limit).map_or(answer_within, |all| all.min(answer_within)),
             env!("CARGO_PKG_VERSION"),
         )
     };

@@ -97,7 +97,7 @@ fn of_command(args: &Args, output: &Output) -> Result<(ObservedPlace, Exit), Fai
     let mut progress = ProgressLine::beside(spec, output);
     let mut counted = execution_counts::count(&mut launcher, spec, &plan, &cancel, &mut progress)?;
     drop(progress);
-    let Some(found) = observations(&mut counted.raw) else {
+    let (Some(found), _) = observations(&mut counted.raw, None) else {
         let engine = &counted.raw.engine.name;
         return Err(Failure::new(
             Exit::Unsupported,

@@ -94,10 +94,13 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         }
     };
     print(&found, &args, output)?;
+    // Ctrl-C is the usual end of watching a process for no certain time.
+    let interrupted = cancel.is_triggered()
+        && (args.pid.is_none() || args.seconds.is_some() || args.run.timeout.is_some());
     if !args.no_case {
-        store(&found, directory, cancel.is_triggered(), output);
+        store(&found, directory, interrupted, output);
     }
-    if cancel.is_triggered() {
+    if interrupted {
         return Ok(Exit::Interrupted);
     }
     if let Some(record) = failed {

@@ -112,7 +112,13 @@ fn searched() -> Result<Vec<[TracedEvent; 2]>, String> {
         Some(found) => found,
         None => {
             let found = tracepoint_search::find(&numbers)?;
-            tracepoint_cache::store(&numbers, &found);
+            // What is needed is in every kernel: a search that ended before it would never be made again.
+            if numbers[..NEEDED]
+                .iter()
+                .all(|number| found.contains_key(number))
+            {
+                tracepoint_cache::store(&numbers, &found);
+            }
             found
         }
     };

@@ -46,11 +46,14 @@ fn file() -> Option<PathBuf> {
     Some(cache.join("genba/tracepoints"))
 }
 
-/// The kernel and what was searched for: what is not in the rest was not found.
+/// The version of the search: what an earlier one did not find is searched for again.
+const SEARCH: u32 = 2;
+
+/// The kernel, the search, and what was searched for: what is not in the rest was not found.
 fn head(calls: &[i64]) -> Option<String> {
     let notes = fs::read(KERNEL).ok().filter(|notes| !notes.is_empty())?;
     let notes: String = notes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(format!("{notes} {calls:?}"))
+    Some(format!("{notes} search {SEARCH} {calls:?}"))
 }
 
 /// A line for kernel and search, then one for each call: its number, those of its beginning and its end.
