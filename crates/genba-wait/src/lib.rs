@@ -15,6 +15,7 @@ mod alike_threads;
 mod causes;
 mod critical_path;
 mod grouped_waits;
+mod io_samples;
 mod kernels_account;
 mod many_files;
 mod object_names;
@@ -92,7 +93,7 @@ fn of_view(view: &View<'_>) -> Waits {
         let tracepoints = match requests.of_all_calls {
             true => "tracepoints raw_syscalls:sys_enter and sys_exit",
             false => {
-                "tracepoints syscalls:* of reads, writes, polls, futex and fsync (without root)"
+                "tracepoints syscalls:* of reads, writes, polls, futex and fsync (those of all calls need root and tracefs)"
             }
         };
         sources.push(format!("requests: {tracepoints}, switches"));

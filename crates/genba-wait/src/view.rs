@@ -7,6 +7,7 @@ use genba_profile::wait_sampler::{
     Chain, SeenWait, StateIndex, WaitObject, WaitRecording, WatchedThread,
 };
 
+use crate::io_samples::{IoSamples, copies, is_of_socket, reads_or_writes};
 use crate::many_files;
 use crate::object_names::ObjectNames;
 use crate::reasons::refine;
@@ -33,19 +34,6 @@ pub struct State {
 
 /// Where a thread was on a CPU, by number of samples.
 pub type Places = HashMap<WaitPlace, u64>;
-
-/// Samples on a CPU in calls of one direction.
-#[derive(Clone, Debug, Default)]
-pub struct IoSamples {
-    /// By place.
-    pub places: Places,
-    /// By chain.
-    pub chain_places: HashMap<u32, Places>,
-    /// Those in which the kernel copied data.
-    pub copies: u64,
-    /// Samples that are not in these: messages of a process that serves several connections, which no buffer gathers.
-    pub served: u64,
-}
 
 /// A recording with names.
 #[derive(Clone, Debug)]
@@ -145,11 +133,11 @@ impl<'a> View<'a> {
                 .is_some_and(|thread| serves_several(recording, *thread));
             let direction = reads_or_writes(stack);
             if let Some(direction) = direction.filter(|_| serves && is_of_socket(stack)) {
-                view.io[direction].served += weight;
+                *view.io[direction].served.entry(place.clone()).or_default() += weight;
             } else if let Some(direction) = direction {
                 let io = &mut view.io[direction];
                 *io.places.entry(place.clone()).or_default() += weight;
-                io.copies += u64::from(copies(stack)) * weight;
+                *io.copies.entry(place.clone()).or_default() += u64::from(copies(stack)) * weight;
                 if let Some(chain) = snapshot.chain {
                     let of_chain = io.chain_places.entry(chain).or_default();
                     *of_chain.entry(place.clone()).or_default() += weight;
@@ -187,6 +175,7 @@ impl<'a> View<'a> {
                     .or_default() += weight;
             }
         }
+        view.io.iter_mut().for_each(IoSamples::complete_served);
         for (thread, names) in entries {
             let most = names
                 .into_iter()
@@ -375,61 +364,12 @@ pub fn most(places: &Places) -> Option<(&WaitPlace, f64)> {
         .map(|(place, samples)| (place, *samples as f64 / all as f64))
 }
 
-/// 0 for a stack in a call of `read` or its like, 1 for one in `write` or its like.
-fn reads_or_writes(stack: &[NamedFrame]) -> Option<usize> {
-    const NAMES: [[&str; 9]; 2] = [
-        [
-            "read", "pread", "pread64", "readv", "preadv", "preadv64", "recv", "recvfrom",
-            "recvmsg",
-        ],
-        [
-            "write",
-            "pwrite",
-            "pwrite64",
-            "writev",
-            "pwritev",
-            "pwritev64",
-            "send",
-            "sendto",
-            "sendmsg",
-        ],
-    ];
-    let mut frames = stack.iter().skip_while(|frame| frame.kernel).take(2);
-    frames.find_map(|frame| {
-        let name = frame.place.function.trim_start_matches('_');
-        let name = name.strip_prefix("GI_").unwrap_or(name);
-        let name = name.trim_start_matches('_');
-        let name = name.strip_prefix("libc_").unwrap_or(name);
-        let name = name.split('@').next().unwrap_or(name);
-        let direction = NAMES.iter().position(|names| names.contains(&name));
-        direction.filter(|_| !frame.own)
-    })
-}
-
 /// Whether a thread's process has sockets beside the one on which it listens and one connection.
 fn serves_several(recording: &WaitRecording, thread: u32) -> bool {
     const LISTENS_AND_ONE: u64 = 2;
     let pid = recording.threads[thread as usize].pid;
     let mut processes = recording.processes.iter();
     processes.any(|process| process.pid == pid && process.most_sockets > LISTENS_AND_ONE)
-}
-
-/// Whether a call that reads or writes does so on a socket: by what the kernel does for it.
-fn is_of_socket(stack: &[NamedFrame]) -> bool {
-    let kernels = stack.iter().take_while(|frame| frame.kernel);
-    kernels.map(|frame| &frame.place.function).any(|name| {
-        name.starts_with("sock_")
-            || name.starts_with("__sys_send")
-            || name.starts_with("__sys_recv")
-    })
-}
-
-/// Whether the kernel copies data there.
-fn copies(stack: &[NamedFrame]) -> bool {
-    let kernels = stack.iter().take_while(|frame| frame.kernel);
-    kernels
-        .map(|frame| &frame.place.function)
-        .any(|name| name.contains("copy") || name.contains("rep_movs"))
 }
 
 fn waiting(

@@ -34,7 +34,8 @@ pub fn attached(verb: &Command, matches: &ArgMatches, words: &[OsString]) -> Opt
     let taken = matches.try_get_raw(positional).ok()??.next()?;
     flags(verb).find_map(|flag| {
         let given = matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
-        if !given || any_text.contains(&flag.get_value_parser().type_id()) {
+        let kind = flag.get_value_parser().type_id();
+        if !given || any_text.iter().any(|any| kind == *any) {
             return None;
         }
         let is_this = |word: &OsString| word.to_str().is_some_and(|word| is_flag(flag, word));

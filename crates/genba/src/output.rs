@@ -75,6 +75,7 @@ impl Output {
             color_out: color.unwrap_or(self.color_out),
             color_err: color.unwrap_or(self.color_err),
             quiet: self.quiet || quiet,
+            ..self
         }
     }
 

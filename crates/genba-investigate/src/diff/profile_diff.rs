@@ -109,6 +109,9 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
     functions.truncate(MAX_FUNCTIONS);
     let mut notes = [before.notes.clone(), after.notes.clone()].concat();
     notes.extend(doubts(before, after));
+    // Of two sides of one name.
+    let mut told = std::collections::BTreeSet::new();
+    notes.retain(|note| told.insert(note.clone()));
     ProfileDiff {
         before: of_side(before),
         after: of_side(after),
@@ -179,8 +182,6 @@ fn doubts(before: &Side, after: &Side) -> Vec<String> {
             ));
         }
     }
-    // Of two sides of one name.
-    notes.dedup();
     notes
 }
 #[cfg(test)]

@@ -9,7 +9,8 @@ use genba_profile::wait_sampler::{Chain, WatchedProcess};
 
 use super::Found;
 use crate::grouped_waits::waits_of_states;
-use crate::view::{IoSamples, Places, View, most};
+use crate::io_samples::IoSamples;
+use crate::view::{Places, View, most};
 
 /// Waits from which on something is done again and again.
 const MANY: f64 = 10.0;
@@ -384,7 +385,7 @@ fn goes_through_files(process: &WatchedProcess) -> bool {
 fn not_served(view: &View<'_>, writes: bool) -> f64 {
     let io = &view.io[usize::from(writes)];
     let others: u64 = io.places.values().sum();
-    match io.served {
+    match io.served.values().sum::<u64>() {
         0 => 1.0,
         served => others as f64 / (others + served) as f64,
     }
@@ -435,7 +436,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     };
     let places = io.iter().flat_map(|io| &io.places);
     let samples: u64 = places.clone().map(|(_, samples)| samples).sum();
-    let copies: u64 = io.iter().map(|io| io.copies).sum();
+    let copies: u64 = io.iter().flat_map(|io| io.copies.values()).sum();
     let not_copied = 1.0 - copies as f64 / samples.max(1) as f64;
     let each_waits = waits
         .as_ref()
