@@ -57,7 +57,21 @@ fn head(out: &mut String, all: &Growth, n: &str, screen: Screen) {
         return;
     };
     let law = all.total.as_ref().map_or(String::new(), |law| {
-        format!("; all together {}: {}", law.law, wording::formula(law, n))
+        let all = wording::share_of_leading_term(law, last.size as f64, last.instructions as f64);
+        let below = match all {
+            Some(share) if share < 0.5 => {
+                format!(
+                    " above lower terms, which are most of it up to {n} = {}",
+                    format::grouped(last.size as f64)
+                )
+            }
+            _ => String::new(),
+        };
+        format!(
+            "; all together {}: {}{below}",
+            law.law,
+            wording::formula(law, n)
+        )
     });
     let sentence = format!(
         "instructions over {n}, counted at {} from {} to {}{law}",

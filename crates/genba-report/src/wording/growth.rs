@@ -21,6 +21,20 @@ pub(crate) fn formula(law: &FittedLaw, parameter: &str) -> String {
     }
 }
 
+/// Share of the leading term at a size of which all is so much; `None` for laws without one.
+pub(crate) fn share_of_leading_term(law: &FittedLaw, size: f64, all: f64) -> Option<f64> {
+    let term = match law.law.as_str() {
+        "constant" => 1.0,
+        "log" => size.log2(),
+        "linear" => size,
+        "n log n" => size * size.log2(),
+        "quadratic" => size.powi(2),
+        "cubic" => size.powi(3),
+        _ => return None,
+    };
+    Some(law.coefficient?.value * term / all)
+}
+
 /// Three significant digits, or all of a large or whole number's.
 fn amount(e: &Estimate) -> String {
     let whole = e.value.round();
@@ -101,6 +115,14 @@ mod tests {
         assert_eq!(formula(&law("constant", 123_456.7), "N"), "123,457");
         assert_eq!(formula(&law("linear", 1.0), "N"), "1 N");
         assert_eq!(formula(&law("unknown", 1.0), "N"), "about N^1.6");
+    }
+
+    #[test]
+    fn leading_term_is_compared_with_all() {
+        let share = |name, size, all| share_of_leading_term(&law(name, 2.0), size, all);
+        assert_eq!(share("linear", 100.0, 800.0), Some(0.25));
+        assert_eq!(share("log", 1024.0, 20.0), Some(1.0));
+        assert_eq!(share("unknown", 1024.0, 20.0), None);
     }
 
     #[test]

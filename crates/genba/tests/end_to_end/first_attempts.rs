@@ -56,6 +56,52 @@ fn misspelt_verbs_and_options_get_a_suggestion() {
 }
 
 #[test]
+fn value_of_an_optional_flag_is_read_or_explained_as_the_next_word() {
+    let here = scratch();
+    let absent = ["record", "--snapshot", "5s", "--", "no-such-program"];
+    let (code, _, said) = run_genba(here.path(), &absent);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("no-such-program: not found"), "{said}");
+    for (args, meant) in [
+        (
+            &["stat", "--json", "out.json", "--", "true"][..],
+            "--json=out.json",
+        ),
+        (&["report", "--json", "out.json"], "--json=out.json"),
+        (
+            &["bench", "-r", "2", "--counters", "cycles", "true"],
+            "--counters=cycles",
+        ),
+    ] {
+        let (code, _, said) = run_genba(here.path(), args);
+        assert_ne!(code, 0, "{args:?}");
+        assert!(said.contains(meant), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn report_behind_a_commands_output_is_not_lost_or_unsaid() {
+    let here = scratch();
+    let run = |output: Stdio| {
+        let done = command(here.path(), &["stat", "--", "echo", "abc"])
+            .stdout(output)
+            .output()
+            .expect("genba runs");
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    };
+    assert!(run(Stdio::null()).contains("task-clock"));
+    let path = here.path().join("out");
+    let file = std::fs::File::create(&path).expect("a file");
+    let said = run(file.into());
+    assert!(said.contains("--output FILE"), "{said}");
+    let both = std::fs::read_to_string(path).expect("text");
+    assert!(
+        both.starts_with("abc\n") && both.contains("task-clock"),
+        "{both}"
+    );
+}
+
+#[test]
 fn options_of_the_command_are_its_own() {
     let here = scratch();
     let shown = stdout_of(here.path(), &["stat", "-r", "1", "echo", "-n", "--budget"]);
