@@ -8,7 +8,7 @@ use super::counts;
 /// Returns the time per execution: `5.8 ns`.
 fn time(i: &AnnotatedInstruction) -> Option<String> {
     i.cost_seconds.map(|e| match e.value * 1e9 {
-        ns if ns < 0.05 => "~   ".to_owned(),
+        ns if ns < 0.05 || !is_told(&e) => "~   ".to_owned(),
         ns if ns < 9.95 => format!("{ns:.1} ns"),
         _ => format::time(&e),
     })
@@ -29,10 +29,15 @@ pub(crate) fn each(i: &AnnotatedInstruction) -> String {
     }
 }
 
+/// Whether a cost is known to ±100 % at least: a sample or two of a rare instruction tell nothing.
+fn is_told(e: &Estimate) -> bool {
+    e.high - e.low <= 2.0 * e.value
+}
+
 /// Returns cycles per execution: `20.2 cyc`.
 fn cycles(i: &AnnotatedInstruction) -> Option<String> {
     i.cost_cycles.map(|e| match e.value {
-        c if c < 0.05 => "~    ".to_owned(),
+        c if c < 0.05 || !is_told(&e) => "~    ".to_owned(),
         c if c < 999.5 => format!("{c:.1} cyc"),
         c => format!("{} cyc", format::count(c)),
     })
@@ -71,8 +76,8 @@ pub(crate) fn count(count: Option<u64>) -> String {
 /// `~`.
 pub(crate) fn spread(i: &AnnotatedInstruction) -> String {
     match (i.cost_seconds, i.cost_cycles) {
-        (Some(e), _) if e.value >= 0.05e-9 => format::plus_minus(&e),
-        (None, Some(e)) if e.value >= 0.05 => format::plus_minus(&e),
+        (Some(e), _) if e.value >= 0.05e-9 && is_told(&e) => format::plus_minus(&e),
+        (None, Some(e)) if e.value >= 0.05 && is_told(&e) => format::plus_minus(&e),
         _ => String::new(),
     }
 }
