@@ -372,6 +372,13 @@ fn serves_several(recording: &WaitRecording, thread: u32) -> bool {
     processes.any(|process| process.pid == pid && process.most_sockets > LISTENS_AND_ONE)
 }
 
+/// The file that the command line of a process names.
+fn file_of(recording: &WaitRecording, pid: i32) -> Option<&str> {
+    let mut processes = recording.processes.iter();
+    let process = processes.find(|process| process.pid == pid)?;
+    process.file.as_deref().filter(|file| !file.is_empty())
+}
+
 fn waiting(
     wait: &SeenWait,
     stack: &[NamedFrame],
@@ -418,7 +425,10 @@ fn object(wait: &SeenWait, recording: &WaitRecording, names: &mut ObjectNames) -
         WaitObject::Descriptor(name) => Some(name.clone()),
         WaitObject::Child(0) => Some("any child".to_owned()),
         WaitObject::Child(pid) => Some(match name_of(*pid) {
-            Some(name) => format!("{name} ({pid})"),
+            Some(name) => match file_of(recording, pid) {
+                Some(file) => format!("{name} {file} ({pid})"),
+                None => format!("{name} ({pid})"),
+            },
             None => format!("process {pid}"),
         }),
         WaitObject::Thread(index) => recording

@@ -11,6 +11,7 @@
 //! The samples of stacks are a recording (`perf.data`); the rest is a [`WaitRecording`].
 
 mod activity;
+mod command_file;
 mod cpu_clock;
 mod cpu_quota;
 mod descriptor_peers;

@@ -15,6 +15,7 @@ use genba_model::WaitReason;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::activity::Activity;
+use super::command_file;
 use super::cpu_clock::CpuClock;
 use super::cpu_quota::{CpuQuota, allowed_cpus, machine_busy};
 use super::descriptor_peers::DescriptorPeers;

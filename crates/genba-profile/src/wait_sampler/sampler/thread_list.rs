@@ -198,6 +198,9 @@ impl WaitSampler<'_> {
         else {
             return;
         };
+        if process.file.is_none() {
+            process.file = command_file::of_process(pid);
+        }
         if let Some(now) = ProcessIo::of(pid) {
             let calls = process.reads + process.writes;
             if (now.reads + now.writes).saturating_sub(before.reads + before.writes)
