@@ -87,8 +87,12 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
             By::Process => processes(profile, options),
         };
         if all == 0 {
-            out.push_str(match (options.by, profile.samples) {
-                (_, 0) => "  no samples: the command used too little CPU time\n",
+            // Collapsed stacks and counts have weights, but no number of samples.
+            out.push_str(match (options.by, profile.functions.is_empty()) {
+                (_, true) => "  no samples: the command used too little CPU time\n",
+                (By::Line, _) if profile.imported_from.is_some() => {
+                    "  this file has no line information\n"
+                }
                 (By::Line, _) => {
                     "  no line information: build with -g, or install the debug symbols\n"
                 }
