@@ -425,7 +425,7 @@ fn object(wait: &SeenWait, recording: &WaitRecording, names: &mut ObjectNames) -
         WaitObject::Descriptor(name) => Some(name.clone()),
         WaitObject::Child(0) => Some("any child".to_owned()),
         WaitObject::Child(pid) => Some(match name_of(*pid) {
-            Some(name) => match file_of(recording, pid) {
+            Some(name) => match file_of(recording, *pid) {
                 Some(file) => format!("{name} {file} ({pid})"),
                 None => format!("{name} ({pid})"),
             },
