@@ -285,7 +285,7 @@ fn mismatch(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
         .find_map(|one| one.cut_short.as_deref());
     if let Some(reason) = cut_short {
         return Some(format!(
-            "the count ended early ({reason}): no costs per execution; give it more time with --count-limit, or `genba count` shows the incomplete counts"
+            "the count ended early ({reason}): no costs per execution; give it more time (--limit, --count-limit), or `genba count` shows the incomplete counts"
         ));
     }
     let native = shell_status(sampled.exit?)?;
