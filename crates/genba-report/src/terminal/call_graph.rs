@@ -188,7 +188,7 @@ pub(super) fn of_samples(profile: &Profile, wanted: &str, limit: usize, screen: 
     let found = named(names, wanted);
     if found.is_empty() {
         return format!(
-            "  no function in this profile is named {0}; where it was inlined is shown by: genba annotate {0}\n",
+            "  no function in this profile is named {0}\n  where it was inlined: genba annotate {0}\n",
             safe_text::fit(wanted, 60)
         );
     }

@@ -121,7 +121,7 @@ pub fn profile() -> Profile {
                 module: main.into(),
                 build_id: Some("3f2a9c0d11aa22bb33cc44dd55ee66ff00112233".into()),
                 self_share: share(0.908),
-                symbols: "debug".into(),
+                symbols: "debug, lines".into(),
             },
             ModuleRow {
                 module: "[kernel]".into(),
