@@ -20,6 +20,7 @@ pub struct SameLoad {
     pub seen: Seen,
     /// Executions with the address and value of one of the last few different ones: a function
     /// that is called for a few objects in turn reads each object's fields again.
+    #[serde(default = "Seen::nothing")]
     pub recent: Seen,
 }
 

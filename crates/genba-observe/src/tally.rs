@@ -40,6 +40,15 @@ pub(crate) fn weighted_share(clusters: &[Cluster]) -> Option<Estimate> {
 }
 
 impl Seen {
+    /// Of what documents made before did not look at.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            share: Estimate::exact(0.0),
+            executions: 0,
+            bursts: 0,
+        }
+    }
+
     /// The share of successes among trials, by burst; `None` without a trial.
     pub(crate) fn of(clusters: &[Cluster]) -> Option<Self> {
         Some(Self {
