@@ -158,7 +158,7 @@ fn unknown_build_id_is_not_an_error() {
     let servers = vec![server.url.clone()];
     let search = search(Debuginfod::new(servers, cache.path().to_owned()));
     let binary = open(&program.path, &search);
-    assert_eq!(binary.symbols_source(), "none");
+    assert_eq!(binary.symbols_source(), "none: stripped");
     assert_eq!(binary.problems(), Vec::<String>::new());
 }
 
@@ -172,7 +172,10 @@ fn file_of_another_build_id_is_not_used() {
     let cache = tempfile::tempdir().unwrap();
     let servers = vec![server.url.clone()];
     let search = search(Debuginfod::new(servers, cache.path().to_owned()));
-    assert_eq!(open(&program.path, &search).symbols_source(), "none");
+    assert_eq!(
+        open(&program.path, &search).symbols_source(),
+        "none: stripped"
+    );
 }
 
 #[test]
@@ -186,7 +189,7 @@ fn file_larger_than_the_limit_is_refused_and_not_kept() {
     let mut servers = Debuginfod::new(vec![server.url.clone()], cache.path().to_owned());
     servers.max_size = 1000;
     let binary = open(&program.path, &search(servers));
-    assert_eq!(binary.symbols_source(), "none");
+    assert_eq!(binary.symbols_source(), "none: stripped");
     let problems = binary.problems();
     assert!(problems[0].contains("DEBUGINFOD_MAXSIZE"), "{problems:?}");
     let id = binary.build_id().unwrap();
@@ -208,7 +211,7 @@ fn server_that_does_not_answer_is_reported_and_asked_once() {
     let search = search(servers);
     for _ in 0..2 {
         let binary = open(&program.path, &search);
-        assert_eq!(binary.symbols_source(), "none");
+        assert_eq!(binary.symbols_source(), "none: stripped");
         let problems = binary.problems();
         assert!(problems[0].contains("DEBUGINFOD_MAXTIME"), "{problems:?}");
     }
@@ -226,7 +229,7 @@ fn https_without_the_client_program_says_what_is_missing() {
     let servers = vec!["https://debuginfod.example".to_owned()];
     let search = search(Debuginfod::new(servers, cache.path().to_owned()));
     let binary = open(&program.path, &search);
-    assert_eq!(binary.symbols_source(), "none");
+    assert_eq!(binary.symbols_source(), "none: stripped");
     let problems = binary.problems();
     assert!(problems[0].contains("debuginfod-find"), "{problems:?}");
 }

@@ -145,7 +145,7 @@ fn slow_requests_are_seen_without_root() {
     hold(test, &all);
     let sources = all["sources"].to_string();
     assert!(
-        all["requests"].is_null() || sources.contains("without root"),
+        all["requests"].is_null() || sources.contains("need root"),
         "{sources}"
     );
 }
