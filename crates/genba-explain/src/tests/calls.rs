@@ -110,44 +110,6 @@ fn codegen_units_of_one_crate_are_one_unit() {
     assert_eq!(tiny_callee_not_inlined::detect(&input).len(), 1);
 }
 
-/// `while (bytes & 128 && shift < 28)`: the loop over further bytes of a number, which this part of the calls enters again.
-fn callee_with_loop(again: u64) -> FunctionInput {
-    let all = ITERATIONS + again;
-    let mut callee = function(
-        "tiny",
-        |a| {
-            let mut head = a.create_label();
-            a.xor(eax, eax)?;
-            a.set_label(&mut head)?;
-            a.movzx(ecx, byte_ptr(rdi))?;
-            a.add(rdi, 1)?;
-            a.or(eax, ecx)?;
-            a.test(cl, cl)?;
-            a.js(head)?;
-            a.ret()
-        },
-        &[ITERATIONS, all, all, all, all, all, ITERATIONS],
-        &[0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05],
-        &[(5, again)],
-    );
-    callee.unit = Some("/src/other.c".to_owned());
-    for place in &mut callee.places {
-        place.file.clone_from(&callee.unit);
-    }
-    callee
-}
-
-#[test]
-fn tiny_callee_may_have_a_loop_that_hardly_ever_goes_round() {
-    let found = |again| {
-        let site = call(3, "tiny", ITERATIONS, 7.0);
-        let input = program(vec![callee_with_loop(again), caller(site)]);
-        tiny_callee_not_inlined::detect(&input).len()
-    };
-    assert_eq!(found(ITERATIONS / 100), 1);
-    assert_eq!(found(ITERATIONS), 0);
-}
-
 #[test]
 fn tiny_callee_called_through_the_plt_is_reported_at_the_call() {
     let mut input = tiny("/src/main.c", 3.0);

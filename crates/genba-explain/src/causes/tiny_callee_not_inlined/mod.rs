@@ -1,6 +1,6 @@
 //! `tiny-callee-not-inlined`: a small function that is called instead of inlined.
 //!
-//! **Signature.** A function of few instructions that calls nothing and whose loops, if any, hardly ever go round, called
+//! **Signature.** A function of few instructions that calls nothing and has no loop, called
 //! directly and often where the compiler could not inline it: from another translation unit
 //! ([`across_units`]), or through the procedure linkage table ([`through_plt`]); or one of the C library for a character
 //! of a stream ([`character_streams`]).
@@ -19,9 +19,7 @@ mod character_streams;
 mod through_plt;
 
 use crate::candidate::Candidate;
-use crate::constants::counts::{
-    MAX_CODE_OF_TINY_CALLEE, MAX_INSTRUCTIONS_OF_TINY_CALLEE, RARE_WAY,
-};
+use crate::constants::counts::{MAX_CODE_OF_TINY_CALLEE, MAX_INSTRUCTIONS_OF_TINY_CALLEE};
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 
 /// Finds small functions that are called often where the compiler could not inline them.
@@ -33,23 +31,12 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found
 }
 
-/// Whether a loop of a function usually goes round: one that is left where it was entered, as that over the further
-/// bytes of a number that has one, is no work that a call is small beside.
-fn iterates(function: &FunctionInput) -> bool {
-    let usual = function.calls.unwrap_or(0) as f64 * (1.0 + RARE_WAY);
-    function.flow.loops().iter().any(|one| {
-        let head = &function.flow.blocks()[one.head as usize].instructions;
-        let count = function.counts.get(head.start as usize);
-        count.is_none_or(|&count| count as f64 > usual)
-    })
-}
-
 /// Whether a callee is so small that the call costs as much as it does, and that compilers inline it.
 fn is_tiny(target: &CallTarget, callee: &FunctionInput) -> bool {
     target.instructions_per_call <= MAX_INSTRUCTIONS_OF_TINY_CALLEE
         && target.instructions_per_call > 0.0
         && callee.code.len() <= MAX_CODE_OF_TINY_CALLEE
         && !target.calls_others
-        && !iterates(callee)
+        && callee.flow.loops().is_empty()
         && !callee.code.iter().any(|one| one.is_lock)
 }
