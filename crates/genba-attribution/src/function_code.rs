@@ -1,8 +1,9 @@
 //! One function's instructions with skid-corrected samples.
 
-use genba_code::{ControlFlow, CostClass, Instruction, Syntax, disassemble};
+use genba_code::{ControlFlow, CostClass, Flow, Instruction, Syntax, disassemble};
 use genba_model::Precision;
 
+use crate::calls_without_return::never_returns;
 use crate::constants::{LONG_LATENCY_CYCLES, MAX_FUNCTION_BYTES};
 use crate::hits::Hits;
 use crate::resolved_profile::{Function, ResolvedProfile};
@@ -55,12 +56,17 @@ impl FunctionCode {
                 executed.targets(jump.address).map(|one| one.0).collect()
             })
         };
-        let skipped = |call: &Instruction| {
-            executed.is_some_and(|executed| {
+        let ends = |call: &Instruction| {
+            let symbol = || match call.flow {
+                Flow::Call(target) => binary.symbol_at(target),
+                _ => None,
+            };
+            let skipped = executed.is_some_and(|executed| {
                 executed.count(call.address) == 0 && executed.count(call.end()) > 0
-            })
+            });
+            skipped || symbol().is_some_and(|symbol| never_returns(&symbol.name))
         };
-        let flow = ControlFlow::build_with(&instructions, seen_targets, skipped);
+        let flow = ControlFlow::build_with(&instructions, seen_targets, ends);
         if !raw && resolved.event.precision == Precision::Skid {
             let mut facts = facts(&instructions, &flow);
             if let Some(executed) = &executed {

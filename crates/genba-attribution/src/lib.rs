@@ -10,6 +10,7 @@
 //! **Not here.** Taking samples, reading ELF or DWARF, causes, printing.
 
 mod annotate;
+mod calls_without_return;
 mod constants;
 pub mod counted;
 mod data_profile;

@@ -56,15 +56,15 @@ impl ControlFlow {
     }
 
     /// The same with what was seen in a run. `seen_targets` gives the targets of indirect jumps where they
-    /// are known, as addresses; a jump without any stays unresolved. `skipped` says of an instruction that
-    /// it was never executed though the one behind it was: a call of this kind leads nowhere, since
-    /// compilers put the calls that do not return (of `abort`, of what throws) before any code. As an
+    /// are known, as addresses; a jump without any stays unresolved. `ends` says of a call that it
+    /// leads nowhere: it never returns (`abort`, what throws), or was never executed though the instruction behind it
+    /// was, since compilers put calls that do not return before any code. As an
     /// entry it would make irreducible the loop that happens to come next.
     #[must_use]
     pub fn build_with(
         instructions: &[Instruction],
         seen_targets: impl Fn(&Instruction) -> Vec<u64>,
-        skipped: impl Fn(&Instruction) -> bool,
+        ends: impl Fn(&Instruction) -> bool,
     ) -> Self {
         // More than 2³² instructions do not fit in any address space that we read.
         let instructions = &instructions[..instructions.len().min(u32::MAX as usize - 1)];
@@ -91,9 +91,9 @@ impl ControlFlow {
             let flow = instructions[last].flow;
             has_indirect |= flow == Flow::IndirectJump && targets[last].is_empty();
             let mut successors: SmallVec<[BlockId; 2]> = SmallVec::new();
-            let ends =
-                matches!(flow, Flow::Call(_) | Flow::IndirectCall) && skipped(&instructions[last]);
-            if flow.falls_through() && !ends && last + 1 < instructions.len() {
+            let ended =
+                matches!(flow, Flow::Call(_) | Flow::IndirectCall) && ends(&instructions[last]);
+            if flow.falls_through() && !ended && last + 1 < instructions.len() {
                 successors.push(block_of[last + 1]);
             }
             for &target in &targets[last] {

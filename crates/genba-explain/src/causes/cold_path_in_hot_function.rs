@@ -9,7 +9,9 @@
 //!
 //! **Confirmation.** The rare path in a function of its own that is not inlined.
 //!
-//! **Gain.** The saving instructions' part of those of a call, of the function's measured time.
+//! **Gain.** The saving instructions' part of those of a call, of the function's measured time. Beside a wait they
+//! take no more than their issue slots: the likely and the least gain are those of that part of a call's time
+//! which its instructions need.
 //!
 //! **Source.** R. Muth and S. Debray, "Partial inlining", technical report, University of Arizona,
 //! 1997; F. Chow, "Minimizing register usage penalty at procedure calls", PLDI 1988 (shrink-wrapping,
@@ -76,6 +78,7 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
     }
     let reached = ways_into_the_rest(function, &blocks);
     let part = saving / executed;
+    let issued = part * each.map_or(1.0, |each| (needed_cycles / each).min(1.0));
     let fix = Fix::SplitColdPath {
         function: function.function.clone(),
     };
@@ -86,9 +89,9 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
     one.affected = usual;
     one.share = Some(share);
     one.residual_fraction = Estimate {
-        value: 1.0 - part * FRAME_SAVED_RANGE.0,
+        value: 1.0 - issued * FRAME_SAVED_RANGE.0,
         low: (1.0 - part * FRAME_SAVED_RANGE.2).max(0.0),
-        high: (1.0 - part * FRAME_SAVED_RANGE.1).min(MAX_RESIDUAL),
+        high: (1.0 - issued * FRAME_SAVED_RANGE.1).min(MAX_RESIDUAL),
     };
     one.executions = Some(calls);
     Some(

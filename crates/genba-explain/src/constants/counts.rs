@@ -327,6 +327,14 @@ pub(crate) const MAX_BITS_PER_SCAN_STEP: u64 = 8 * MAX_BYTES_PER_SCAN_STEP;
 /// Mean bytes of a scan from which it is long: longer than lines and tokens. Chosen.
 pub(crate) const MIN_BYTES_PER_LONG_SCAN: f64 = 1000.0;
 
+/// Mean bytes of a scan from which it is long where what there is is passed more than
+/// [`MIN_PASSES_OF_SHORTER_SCANS`] times, and not because the program does all its work again. Chosen: longer than
+/// most lines.
+pub(crate) const MIN_BYTES_PER_SHORTER_SCAN: f64 = 300.0;
+
+/// Passes over all memory from which shorter scans are of the same bytes. Chosen: five times as many as for long ones.
+pub(crate) const MIN_PASSES_OF_SHORTER_SCANS: f64 = 5.0 * MIN_PASSES_OVER_ALL_MEMORY;
+
 /// Bytes that a loop reads ÷ bytes of the input or of the program's memory, whichever is more, from
 /// which it reads the same ones again. Chosen: far above expansion of input by decoding.
 pub(crate) const MIN_PASSES_OVER_ALL_MEMORY: f64 = 20.0;

@@ -35,6 +35,10 @@ pub(crate) const MAX_EQUAL_BY_CHANCE: f64 = 0.5;
 /// what is there. Chosen: of the elements of a record in turn, each from the first one on, two thirds for three.
 pub(crate) const MIN_STARTED_OVER: f64 = 0.6;
 
+/// Share of a walk's stores that store what is there already, lower end of the interval, from which nothing comes of it,
+/// if it was nearly all that were seen: all of them in ten bursts. Chosen.
+pub(crate) const MIN_WITHOUT_EFFECT: f64 = 0.7;
+
 /// Share of stores that store what is there already, lower end of the interval. Chosen: nearly all.
 pub(crate) const MIN_STORED_AGAIN: f64 = 0.9;
 

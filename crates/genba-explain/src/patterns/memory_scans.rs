@@ -21,7 +21,7 @@ use crate::input::value_uses::Uses;
 use crate::input::values::{Address, CONSTANT, Value};
 use crate::patterns::appends::{is_fixed, is_position, position};
 use crate::patterns::hot_loops::HotLoop;
-use crate::patterns::value_steps::{Step, value_step};
+use crate::patterns::value_steps::{Step, address_step, value_step};
 
 /// A loop that scans through memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,13 +49,16 @@ pub(crate) fn memory_scan(found: &HotLoop<'_>) -> Option<MemoryScan> {
             .or_else(counted)
             .or_else(|| stored_for_each(found, at))
     };
-    let (position, stores) = usual.iter().find_map(kept)?;
-    let kept = stores.iter().flat_map(|&at| function.values.addresses(at));
+    let (positions, stores): (Vec<Value>, Vec<Vec<usize>>) = usual.iter().filter_map(kept).unzip();
+    if positions.is_empty() {
+        return None;
+    }
+    let kept = (stores.iter().flatten()).flat_map(|&at| function.values.addresses(at));
     let kept: Vec<Address> = kept.flatten().copied().collect();
     let scan = Scan {
         found,
         usual: &usual,
-        position,
+        positions,
         kept,
     };
     let load = usual.iter().copied().find(|&at| scan.loads_byte(at))?;
@@ -133,9 +136,9 @@ fn stored_for_each(found: &HotLoop<'_>, at: usize) -> Option<(Value, Vec<usize>)
 struct Scan<'a> {
     found: &'a HotLoop<'a>,
     usual: &'a [usize],
-    /// What is loaded as the position.
-    position: Value,
-    /// Where it is kept.
+    /// What is loaded as the position; another one counts columns beside it.
+    positions: Vec<Value>,
+    /// Where they are kept.
     kept: Vec<Address>,
 }
 
@@ -149,9 +152,18 @@ impl Scan<'_> {
     /// Whether an instruction loads one byte at the position.
     fn loads_byte(&self, at: usize) -> bool {
         self.accesses(at).any(|(access, address)| {
-            let here = |value: Value| is_position(self.found.input, value, self.position);
+            let here = |value: Value| {
+                let mut positions = self.positions.iter();
+                positions.any(|&one| is_position(self.found.input, value, one))
+            };
+            let advances = |address: &Address| {
+                let step = address_step(self.found.input, self.found.index, address);
+                matches!(step, Some(Step::Constant(1 | -1)))
+            };
             let at_position = address.is_some_and(|address| {
-                here(address.base) || address.index.is_some_and(|(value, _)| here(value))
+                here(address.base)
+                    || address.index.is_some_and(|(value, _)| here(value))
+                    || advances(&address)
             });
             access.reads && !access.writes && access.bytes == 1 && at_position
         })
@@ -245,7 +257,10 @@ impl Scan<'_> {
             };
             let kept = |one: &Address| (one.base, one.index) == (address.base, address.index);
             match access.writes {
-                true => access.stack || self.kept.iter().any(kept),
+                // The byte itself goes nowhere: what is stored at a place that stays counts beside it.
+                true => {
+                    access.stack || self.kept.iter().any(kept) || is_fixed(self.found, &address)
+                }
                 false => {
                     access.stack
                         || at == load

@@ -92,7 +92,7 @@ enum Ends {
     AtConstant,
     /// The same, loaded first.
     AtLoadedConstant,
-    /// The field is counted where it is not zero.
+    /// The field is added to a sum.
     Nowhere,
 }
 
@@ -124,7 +124,7 @@ fn walk_with_test(elements: u64, ends: Ends) -> FunctionInput {
                 }
                 Ends::Nowhere => {
                     a.mov(rcx, qword_ptr(rax + 24))?;
-                    a.test(rcx, rcx)?;
+                    a.add(qword_ptr(r12), rcx)?;
                     a.je(head)?;
                 }
             }
@@ -246,7 +246,7 @@ fn unrolled(second_is_link: bool) -> FunctionInput {
             a.je(out)?;
             match second_is_link {
                 true => a.mov(rax, qword_ptr(rax + 8))?,
-                false => a.mov(rdx, qword_ptr(rax + 16))?,
+                false => a.add(r12, qword_ptr(rax + 16))?,
             }
             a.sub(rsi, 1)?;
             a.jne(head)?;
@@ -368,7 +368,9 @@ fn list_followed_to_the_item_of_a_number_is_quadratic() {
     assert_eq!(found[0].fix, Fix::RememberPlace);
     // Walks from the nearer end may still be long.
     assert!(found[0].residual_fraction.high > 0.4);
-    assert!(quadratic::detect(&program(vec![walk_to_item(false)])).is_empty());
+    // To a number that changes on the way no walk from the nearer end leads, but a place can be kept.
+    let found = quadratic::detect(&program(vec![walk_to_item(false)]));
+    assert!(found[0].residual_fraction.high < 0.1);
 }
 
 /// What a loop through names does with those that differ from its key.

@@ -143,3 +143,62 @@ fn bytes_of_which_something_is_made_are_no_scan() {
         assert!(lexing(20, Position::Stored, beside).is_empty());
     }
 }
+
+/// `while (text[parser->at] == ' ') { parser->at++; parser->column++; if (--to_tab == 0) to_tab = 4; }`.
+fn blanks(beside: Beside) -> Vec<Candidate> {
+    let all = RUNS * 400;
+    let scan = function(
+        "find_first_nonspace",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.mov(edx, dword_ptr(r8 + 0x2c))?;
+            a.set_label(&mut head)?;
+            a.movsxd(rax, edx)?;
+            a.mov(dword_ptr(r8 + 0x2c), edx)?;
+            a.add(edx, 1)?;
+            a.add(rax, r9)?;
+            a.mov(dword_ptr(r8 + 0x30), esi)?;
+            a.movzx(ecx, byte_ptr(rax))?;
+            match beside {
+                Beside::Copies => a.mov(dword_ptr(r8 + 0x40), ecx)?,
+                _ => a.nop()?,
+            }
+            a.cmp(cl, 0x20)?;
+            a.jne(out)?;
+            a.add(esi, 1)?;
+            a.sub(edi, 1)?;
+            a.cmove(edi, r11d)?;
+            a.jmp(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            RUNS,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all - RUNS,
+            all - RUNS,
+            all - RUNS,
+            all - RUNS,
+            RUNS,
+        ],
+        &[0.06; 15],
+        &[(9, RUNS)],
+    );
+    bytewise_compare::detect(&program(vec![scan]))
+}
+
+#[test]
+fn columns_counted_beside_the_position_do_not_matter() {
+    let found = blanks(Beside::Nothing);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((&found[0].fix, &found[0].site), (&Fix::ScanAhead, &vec![6]));
+    assert!(blanks(Beside::Copies).is_empty());
+}

@@ -11,6 +11,7 @@ mod conversions;
 mod copied_bytes;
 mod discarded_results;
 mod hash_probes;
+mod idle_walks;
 mod inlined_calls;
 mod inlined_copies;
 mod latency;

@@ -88,7 +88,9 @@ fn registers_saved_for_a_rare_call_are_found() {
             if (instructions - 12.0).abs() < 1e-9 && (saving - 6.0).abs() < 1e-9
     )));
     let residual = found[0].residual_fraction;
-    assert!((0.5..0.7).contains(&residual.value), "{residual:?}");
+    // Half of the instructions; 0.6 of the time are needed to issue them, the rest is a wait beside which they run.
+    assert!((0.7..0.8).contains(&residual.value), "{residual:?}");
+    assert!(residual.low < 0.3);
 }
 
 #[test]

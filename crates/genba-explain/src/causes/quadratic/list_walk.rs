@@ -14,7 +14,7 @@
 //! each stretch of the list: a good part may stay.
 
 use genba_code::Flow;
-use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
+use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::list_links::{is_list_element, links_from};
 use super::residual_fraction;
@@ -55,26 +55,42 @@ pub(super) fn list_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
     if follows.is_empty() || adds.len() > 1 || !adds.iter().all(|&at| sums_up(found, &uses, at)) {
         return None;
     }
-    let elements = iterations * links_each(found, follows[0]);
-    let each = found.share * cycles_of_all(input)? / walks as f64;
+    let residual = match adds.is_empty() {
+        true => None,
+        false => Some(WALK_TO_NUMBER_RESIDUAL),
+    };
+    walks_candidate(input, found, follows[0], found.share, residual)
+}
+
+/// A candidate for walks whose link an instruction loads, with the share of time of the loop and all that belongs to
+/// it. Without `residual` no walk is left.
+pub(super) fn walks_candidate(
+    input: &AnalysisInput,
+    found: &HotLoop<'_>,
+    link: usize,
+    share: f64,
+    residual: Option<Estimate>,
+) -> Option<Candidate> {
+    let (iterations, walks) = (found.trips?, found.cost.entries?);
+    let elements = iterations * links_each(found, link);
+    let each = share * cycles_of_all(input)? / walks as f64;
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(found.function),
-        vec![follows[0]],
+        vec![link],
         Fix::RememberPlace,
     );
     one.affected.clone_from(&found.members);
-    one.residual_fraction = match adds.is_empty() {
-        true => residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN),
-        false => WALK_TO_NUMBER_RESIDUAL,
-    };
+    one.share = Some(share);
+    one.residual_fraction =
+        residual.unwrap_or_else(|| residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN));
     one.executions = Some(found.cost.iterations);
-    one.cycles = Some(found.cycles);
+    one.cycles = Some(Estimate::exact(each / iterations));
     one.confirmation = Confirmation::InputSweep;
     Some(
         one.fact(QuadraticFact::ListWalks { walks, elements })
             .fact(QuadraticFact::SearchTime {
-                share: found.share,
+                share,
                 cycles: each,
             }),
     )
@@ -102,7 +118,7 @@ fn only_follows(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
 
 /// Whether what an instruction loads is the element of the next iteration, or one of those of which a conditional
 /// move makes it (a list that is followed in either direction).
-fn is_link(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
+pub(super) fn is_link(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
     let function = found.input;
     let values = &function.values;
     let loaded = || values.writes(at).iter().map(|one| one.1);

@@ -7,7 +7,7 @@
 //!   times the input and the memory of the program (`rescan`), itself, by calls (`rescan_by_calls`) or in the
 //!   C library (`library_scan`); those of one function are one finding;
 //! - a loop that follows a list from its beginning to its end, or to the element of a number, hundreds of links
-//!   for each item;
+//!   for each item, or from which nothing comes;
 //! - a tree that a function walks whole by calling itself, for each of many things looked for in it;
 //! - look-ups in a hash table that go through hundreds of slots each;
 //! - passes over thousands of elements for each item that change hardly any (`sweep`);
@@ -22,6 +22,7 @@
 //! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
 //! Complexity", FSE 2007.
 
+mod idle_walk;
 mod library_scan;
 mod list_links;
 mod list_walk;
@@ -47,6 +48,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use idle_walk::idle_walk;
 use library_scan::library_scan;
 use list_walk::list_walk;
 use probes::probes;
@@ -89,6 +91,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let walks: Vec<Candidate> = (with_calls.iter().filter(known))
         .filter_map(|one| {
             list_walk(input, one)
+                .or_else(|| idle_walk(input, one))
                 .or_else(|| probes(input, one))
                 .or_else(|| sweep(input, one))
         })

@@ -18,7 +18,8 @@ use super::passed_bytes::passed_bytes;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
     MAX_BITS_PER_SCAN_STEP, MAX_BYTES_PER_SCAN_STEP, MIN_BYTES_PER_LONG_SCAN,
-    MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
+    MIN_BYTES_PER_SHORTER_SCAN, MIN_PASSES_OF_SHORTER_SCANS, MIN_PASSES_OVER_ALL_MEMORY,
+    MIN_SEARCHES,
 };
 use crate::constants::gains::MAX_RESIDUAL_OF_ONE_SCAN;
 use crate::constants::registers::RDX;
@@ -31,6 +32,7 @@ use crate::patterns::invariance::value_behind;
 use crate::patterns::live_registers::live_registers;
 use crate::patterns::load_stalls::sources;
 use crate::patterns::memory_scans::memory_scan;
+use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::positions::{Course, Handed, carried, executions_of};
 
 /// A scan of the same bytes from many starts: by a loop or by one of those around it.
@@ -102,7 +104,11 @@ impl Scan {
         let each = self.bytes / self.entries as f64;
         // What is scanned was read from the files or made in memory.
         let passes = self.bytes / files.max(memory);
-        if each < MIN_BYTES_PER_LONG_SCAN || passes < MIN_PASSES_OVER_ALL_MEMORY {
+        let shorter = || {
+            let whole = ObservedSites::of(input).is_none_or(|sites| sites.repeats_as_a_whole());
+            each >= MIN_BYTES_PER_SHORTER_SCAN && passes >= MIN_PASSES_OF_SHORTER_SCANS && !whole
+        };
+        if passes < MIN_PASSES_OVER_ALL_MEMORY || each < MIN_BYTES_PER_LONG_SCAN && !shorter() {
             return None;
         }
         let site = vec![self.at];
@@ -160,7 +166,10 @@ fn scanned(found: &HotLoop<'_>) -> Option<(usize, f64)> {
             Flow::CondJump(_) | Flow::IndirectJump
         )
     };
-    if stores_for_others(found) || !members().any(stops) || !carries_positions_only(found) {
+    if stores_for_others(found)
+        || !members().any(stops)
+        || !carries_positions_only(found, |_| false)
+    {
         return None;
     }
     let body = function.flow.loop_blocks(found.index);
@@ -190,13 +199,16 @@ fn scanned(found: &HotLoop<'_>) -> Option<(usize, f64)> {
     most
 }
 
-/// Whether what iterations hand on are positions, values that are kept or made anew; not sums,
-/// counters, hashes or links, which depend on themselves.
-fn carries_positions_only(found: &HotLoop<'_>) -> bool {
+/// Whether what iterations hand on are positions, values that are kept or made anew, or what else goes through the
+/// data; not sums, counters or hashes, which depend on themselves.
+pub(super) fn carries_positions_only(
+    found: &HotLoop<'_>,
+    is_position: impl Fn(Value) -> bool,
+) -> bool {
     let function = found.input;
     let body = function.flow.loop_blocks(found.index);
     carried(function, body).into_values().all(|value| {
-        if !is_used(found, value.number) {
+        if !is_used(found, value.number) || is_position(value) {
             return true;
         }
         let handed = Handed::of(function, body, value);
@@ -259,7 +271,7 @@ fn stores_for_others(found: &HotLoop<'_>) -> bool {
         .any(|&(access, address)| !is_in_frame(access) || read_again(address))
 }
 
-fn is_in_frame(access: &MemoryAccess) -> bool {
+pub(super) fn is_in_frame(access: &MemoryAccess) -> bool {
     access.stack || access.base == Some(STACK_POINTER)
 }
 

@@ -95,7 +95,7 @@ fn rare_changes(found: &HotLoop<'_>) -> Option<u64> {
 }
 
 /// Whether an instruction compares an element with a key: a value of the pass that is no constant.
-fn compares_with_key(found: &HotLoop<'_>, at: usize) -> bool {
+pub(super) fn compares_with_key(found: &HotLoop<'_>, at: usize) -> bool {
     let (function, values) = (found.input, &found.input.values);
     let data = &function.data[at];
     if function.code[at].mnemonic != "cmp" || found.times(at) <= SELDOM_EXECUTIONS {

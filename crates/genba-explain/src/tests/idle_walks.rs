@@ -1,0 +1,124 @@
+//! Walks along lists from which nothing comes, and near misses.
+
+use genba_model::Fix;
+use genba_observe::SilentStore;
+use iced_x86::code_asm::*;
+
+use crate::causes::quadratic;
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::observed_repetition::{observations, point, seen};
+use crate::tests::synthetic::{call, function, program};
+
+const WALKS: u64 = 5000;
+
+/// What is done with each element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum With {
+    /// Its kind is tested, for what is not done.
+    Tests,
+    /// A mark is taken away, which in this share of the executions is not there.
+    Unmarks(f64),
+    /// The same by a function.
+    CallsUnmark(f64),
+    Sums,
+    /// It is compared with what is looked for.
+    Key,
+}
+
+/// `for (; p; p = p->parent) …` in walks of so many links.
+fn walks(elements: u64, with: With) -> AnalysisInput {
+    let all = WALKS * elements;
+    let each = 0.9 / 5.0;
+    let mut one = function(
+        "close",
+        |a| {
+            let (mut again, mut head) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut again)?;
+            a.mov(rbx, r14)?;
+            a.set_label(&mut head)?;
+            match with {
+                With::Tests => a.cmp(qword_ptr(rbx + 24), 3)?,
+                With::Unmarks(_) => a.and(dword_ptr(rbx + 24), -2)?,
+                With::CallsUnmark(_) => a.call(0x40_2000)?,
+                With::Sums => a.add(rcx, qword_ptr(rbx + 24))?,
+                With::Key => a.cmp(dword_ptr(rbx + 24), esi)?,
+            }
+            a.nop()?;
+            a.mov(rbx, qword_ptr(rbx + 8))?;
+            a.test(rbx, rbx)?;
+            a.jne(head)?;
+            a.dec(r15)?;
+            a.jne(again)?;
+            a.mov(rax, rcx)?;
+            a.ret()
+        },
+        &[1, WALKS, all, all, all, all, all, WALKS, WALKS, 1, 1],
+        &[0.0, 0.0, each, each, each, each, each, 0.0, 0.0, 0.0, 0.0],
+        &[(6, all - WALKS), (8, WALKS - 1)],
+    );
+    let mut functions = Vec::new();
+    if let With::CallsUnmark(_) = with {
+        one.call_sites.push(call(2, "unmark", all, 2.0));
+        let mut unmark = function(
+            "unmark",
+            |a| {
+                a.and(dword_ptr(rdi + 24), -2)?;
+                a.ret()
+            },
+            &[all, all],
+            &[0.05; 2],
+            &[],
+        );
+        unmark.calls = Some(all);
+        functions.push(unmark);
+    }
+    functions.insert(0, one);
+    let mut input = program(functions);
+    let mut observed = observations();
+    let store = match with {
+        With::Unmarks(share) => Some(((0, 2), share)),
+        With::CallsUnmark(share) => Some(((1, 0), share)),
+        _ => None,
+    };
+    observed
+        .silent_stores
+        .extend(store.map(|((function, at), share)| SilentStore {
+            at: point(&input, function, at),
+            seen: seen(share),
+            reads: true,
+        }));
+    input.observed = Some(observed);
+    input
+}
+
+fn is_found(elements: u64, with: With) -> bool {
+    let found = quadratic::detect(&walks(elements, with));
+    found.iter().any(|one| one.fix == Fix::RememberPlace)
+}
+
+#[test]
+fn walks_that_leave_everything_as_it_was_are_quadratic() {
+    for with in [With::Tests, With::Unmarks(1.0), With::CallsUnmark(1.0)] {
+        assert!(is_found(3000, with), "{with:?}");
+    }
+}
+
+#[test]
+fn walks_that_change_sum_up_or_search_and_short_ones_are_not() {
+    for with in [
+        With::Unmarks(0.9),
+        With::CallsUnmark(0.9),
+        With::Sums,
+        With::Key,
+    ] {
+        assert!(!is_found(3000, with), "{with:?}");
+    }
+    assert!(!is_found(40, With::Tests));
+}
+
+#[test]
+fn what_walks_call_is_part_of_their_time() {
+    let found = quadratic::detect(&walks(3000, With::CallsUnmark(1.0)));
+    assert!(found[0].share.is_some_and(|share| share > 0.95));
+}
