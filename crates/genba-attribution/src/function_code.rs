@@ -66,7 +66,10 @@ impl FunctionCode {
             });
             skipped || symbol().is_some_and(|symbol| never_returns(&symbol.name))
         };
-        let flow = ControlFlow::build_with(&instructions, seen_targets, ends);
+        let counted = executed.filter(|executed| executed.count(begin) > 0);
+        let never_ran =
+            |one: &Instruction| counted.is_some_and(|executed| executed.count(one.address) == 0);
+        let flow = ControlFlow::build_with(&instructions, seen_targets, ends, never_ran);
         if !raw && resolved.event.precision == Precision::Skid {
             let mut facts = facts(&instructions, &flow);
             if let Some(executed) = &executed {

@@ -268,7 +268,7 @@ fn observed_indirect_targets_close_a_dispatch_loop() {
         8 => vec![2, 3, 0xa],
         _ => Vec::new(),
     };
-    let flow = ControlFlow::build_with(&code, seen, |_| false);
+    let flow = ControlFlow::build_with(&code, seen, |_| false, |_| false);
     assert!(!flow.has_indirect_jumps());
     assert_eq!(flow.loops().len(), 1);
     assert_eq!(flow.predecessors(1).as_slice(), [0, 4]);
@@ -296,7 +296,37 @@ fn call_that_was_skipped_does_not_enter_the_loop_behind_it() {
     assert_eq!(returns.loops().len(), 1);
     assert!(returns.loops()[0].irreducible);
     let skipped = |call: &genba_code::Instruction| call.address == 6;
-    let flow = ControlFlow::build_with(&code, |_| Vec::new(), skipped);
+    let flow = ControlFlow::build_with(&code, |_| Vec::new(), skipped, |_| false);
     assert_eq!(flow.loops().len(), 1);
     assert!(!flow.loops()[0].irreducible);
+}
+
+#[test]
+fn cases_that_never_ran_do_not_enter_the_loop_that_they_go_back_to() {
+    let code = Disassembler::x86_64(Syntax::Intel).disassemble(
+        &[
+            0xff, 0xe0, // 0: jmp rax
+            0xff, 0xc0, // 2: inc eax
+            0xff, 0xcf, // 4: dec edi
+            0x75, 0xfa, // 6: jne 2
+            0xc3, // 8: ret
+            0x74, 0x01, // 9: je 0xc
+            0x90, // b: nop
+            0xeb, 0xf6, // c: jmp 4
+        ],
+        0,
+        &|_| None,
+    );
+    let seen = |_: &genba_code::Instruction| vec![2];
+    let unknown = ControlFlow::build_with(&code, seen, |_| false, |_| false);
+    assert!(unknown.loops()[0].irreducible);
+    let flow = |ran_last: bool| {
+        let never_ran =
+            |one: &genba_code::Instruction| one.address >= 9 && !(ran_last && one.address == 0xc);
+        ControlFlow::build_with(&code, seen, |_| false, never_ran)
+    };
+    assert_eq!(flow(false).loops().len(), 1);
+    assert!(!flow(false).loops()[0].irreducible);
+    // What ran came from somewhere.
+    assert!(flow(true).loops()[0].irreducible);
 }

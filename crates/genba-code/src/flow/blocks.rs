@@ -52,19 +52,22 @@ impl ControlFlow {
     /// an unresolved indirect jump or with landing pads, counts as entered from outside.
     #[must_use]
     pub fn build(instructions: &[Instruction]) -> Self {
-        Self::build_with(instructions, |_| Vec::new(), |_| false)
+        Self::build_with(instructions, |_| Vec::new(), |_| false, |_| false)
     }
 
     /// The same with what was seen in a run. `seen_targets` gives the targets of indirect jumps where they
     /// are known, as addresses; a jump without any stays unresolved. `ends` says of a call that it
     /// leads nowhere: it never returns (`abort`, what throws), or was never executed though the instruction behind it
     /// was, since compilers put calls that do not return before any code. As an
-    /// entry it would make irreducible the loop that happens to come next.
+    /// entry it would make irreducible the loop that happens to come next. `never_ran` says of an instruction that
+    /// it was not executed in a run that was counted: what only unseen cases of a `switch` and unused landing pads
+    /// lead to has no way on, since as an entry it would make irreducible the loop that it goes back to.
     #[must_use]
     pub fn build_with(
         instructions: &[Instruction],
         seen_targets: impl Fn(&Instruction) -> Vec<u64>,
         ends: impl Fn(&Instruction) -> bool,
+        never_ran: impl Fn(&Instruction) -> bool,
     ) -> Self {
         // More than 2³² instructions do not fit in any address space that we read.
         let instructions = &instructions[..instructions.len().min(u32::MAX as usize - 1)];
@@ -105,6 +108,8 @@ impl ControlFlow {
             block.successors = successors;
         }
         drop_padding(&mut blocks, instructions);
+        let first = |block: &Block| &instructions[block.instructions.start as usize];
+        drop_unseen(&mut blocks, |block| never_ran(first(block)));
         for id in 0..blocks.len() {
             for i in 0..blocks[id].successors.len() {
                 let to = blocks[id].successors[i] as usize;
@@ -269,6 +274,31 @@ fn drop_padding(blocks: &mut [Block], instructions: &[Instruction]) {
             .all(|i| i.class == CostClass::Nop && !i.mnemonic.starts_with("endbr"));
         if padding {
             block.successors.clear();
+        }
+    }
+}
+
+/// Takes the way out of blocks that never ran and that nothing leads to, or only others of this kind.
+fn drop_unseen(blocks: &mut [Block], never_ran: impl Fn(&Block) -> bool) {
+    let mut ways_in = vec![0usize; blocks.len()];
+    for block in blocks.iter() {
+        for &to in &block.successors {
+            ways_in[to as usize] += 1;
+        }
+    }
+    let mut unseen: Vec<usize> = (1..blocks.len())
+        .filter(|&block| ways_in[block] == 0)
+        .collect();
+    while let Some(block) = unseen.pop() {
+        if !never_ran(&blocks[block]) {
+            continue;
+        }
+        for to in std::mem::take(&mut blocks[block].successors) {
+            let ways = &mut ways_in[to as usize];
+            *ways -= 1;
+            if *ways == 0 && to != 0 {
+                unseen.push(to as usize);
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Drives serde_json over a file: `json-driver parse|fail|display FILE TIMES`.
+//! Drives serde_json over a file: `json-driver parse|skip|fail|display FILE TIMES`.
 
 use serde_json::Value;
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let mut next = || args.next().expect("parse|fail|display FILE TIMES");
+    let mut next = || args.next().expect("parse|skip|fail|display FILE TIMES");
     let (kind, file) = (next(), next());
     let times: usize = next().parse().expect("TIMES is a number");
     let text = std::fs::read_to_string(file).expect("the file can be read");
@@ -14,6 +14,12 @@ fn main() {
             for _ in 0..times {
                 let strings: Vec<String> = serde_json::from_str(&text).expect("it is JSON");
                 sum += strings.iter().map(String::len).sum::<usize>();
+            }
+        }
+        "skip" => {
+            for _ in 0..times {
+                serde_json::from_str::<serde::de::IgnoredAny>(&text).expect("it is JSON");
+                sum += 1;
             }
         }
         "fail" => {
