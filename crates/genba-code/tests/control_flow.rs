@@ -312,7 +312,8 @@ fn cases_that_never_ran_do_not_enter_the_loop_that_they_go_back_to() {
             0xc3, // 8: ret
             0x74, 0x01, // 9: je 0xc
             0x90, // b: nop
-            0xeb, 0xf6, // c: jmp 4
+            0x74, 0xfb, // c: je 9
+            0xeb, 0xf4, // e: jmp 4
         ],
         0,
         &|_| None,
@@ -322,7 +323,7 @@ fn cases_that_never_ran_do_not_enter_the_loop_that_they_go_back_to() {
     assert!(unknown.loops()[0].irreducible);
     let flow = |ran_last: bool| {
         let never_ran =
-            |one: &genba_code::Instruction| one.address >= 9 && !(ran_last && one.address == 0xc);
+            |one: &genba_code::Instruction| one.address >= 9 && !(ran_last && one.address == 0xe);
         ControlFlow::build_with(&code, seen, |_| false, never_ran)
     };
     assert_eq!(flow(false).loops().len(), 1);

@@ -278,28 +278,21 @@ fn drop_padding(blocks: &mut [Block], instructions: &[Instruction]) {
     }
 }
 
-/// Takes the way out of blocks that never ran and that nothing leads to, or only others of this kind.
+/// Takes the way out of blocks that never ran and to which no way leads from the entry or from one that ran.
 fn drop_unseen(blocks: &mut [Block], never_ran: impl Fn(&Block) -> bool) {
-    let mut ways_in = vec![0usize; blocks.len()];
-    for block in blocks.iter() {
-        for &to in &block.successors {
-            ways_in[to as usize] += 1;
-        }
-    }
-    let mut unseen: Vec<usize> = (1..blocks.len())
-        .filter(|&block| ways_in[block] == 0)
-        .collect();
-    while let Some(block) = unseen.pop() {
-        if !never_ran(&blocks[block]) {
-            continue;
-        }
-        for to in std::mem::take(&mut blocks[block].successors) {
-            let ways = &mut ways_in[to as usize];
-            *ways -= 1;
-            if *ways == 0 && to != 0 {
-                unseen.push(to as usize);
+    let ran = |block: &usize| *block == 0 || !never_ran(&blocks[*block]);
+    let mut stack: Vec<usize> = (0..blocks.len()).filter(ran).collect();
+    let mut reached = vec![false; blocks.len()];
+    stack.iter().for_each(|&block| reached[block] = true);
+    while let Some(block) = stack.pop() {
+        for &to in &blocks[block].successors {
+            if !std::mem::replace(&mut reached[to as usize], true) {
+                stack.push(to as usize);
             }
         }
+    }
+    for (block, _) in blocks.iter_mut().zip(reached).filter(|one| !one.1) {
+        block.successors.clear();
     }
 }
 
