@@ -104,6 +104,11 @@ pub enum Fix {
         /// Digits whose power of it fits into a word.
         digits: u32,
     },
+    /// Take two digits of a number with each division.
+    PairsOfDigits {
+        /// What it is divided by now.
+        base: u64,
+    },
     /// Multiply a long number for several digits at once.
     SeveralDigitsAtOnce {
         /// What it is multiplied by now.
@@ -190,6 +195,8 @@ pub enum Fix {
     },
     /// Rule out by one test what a search hardly ever finds.
     RuleOutFirst,
+    /// Compare a part of two texts in front of the call that compares all of them.
+    CompareFirstLetter,
     /// Skip the bytes that keep a state machine in its state.
     SkipKeptState,
     /// Keep the compiler from vectorising a short loop.

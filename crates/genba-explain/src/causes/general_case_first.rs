@@ -5,7 +5,8 @@
 //! outcome is the usual one, and at least two tests are executed before it that another order, or
 //! one test for the usual case in front, would spare. Tests of two values (a mode and a letter) may alternate
 //! where each nearly always has the same outcome. Or a search of a few elements for what is
-//! hardly ever among them ([`super::rare_finds`]). Or a state machine that stays in one state for long runs
+//! hardly ever among them ([`super::rare_finds`]). Or comparisons by calls that nearly always find a difference
+//! ([`super::unequal_comparisons`]). Or a state machine that stays in one state for long runs
 //! ([`super::staying_states`]).
 //!
 //! **Confirmation.** The usual case in front.
@@ -23,6 +24,7 @@ use genba_model::{Cause, Estimate, Fix, PathFact};
 use crate::candidate::Candidate;
 use crate::causes::rare_finds::rare_finds;
 use crate::causes::staying_states::staying_states;
+use crate::causes::unequal_comparisons::unequal_comparisons;
 use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, MIN_PART_OF_COMMON_CASE, MIN_TESTS_SPARED};
 use crate::constants::gains::{
     COMPARISONS_SPARED_RANGE, FIRST_COMPARISON_SAVED, MAX_RESIDUAL, TESTS_SPARED_RANGE,
@@ -48,6 +50,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     });
     (chains.chain(rare_finds(input)))
         .chain(staying_states(input))
+        .chain(unequal_comparisons(input))
         .collect()
 }
 

@@ -7,7 +7,8 @@
 //! state machines, whose steps cannot be split, are not reported. Or a long division of a number of
 //! many words by a small constant, inside of another loop ([`crate::patterns::word_division`]): digits
 //! taken one at a time. Likewise, observed, a number of many words that is multiplied by a small factor
-//! again and again ([`genba_observe::LongProduct`]): digits added one at a time.
+//! again and again ([`genba_observe::LongProduct`]): digits added one at a time. Or a number of one word that is
+//! divided for each of its digits ([`super::digits_one_by_one`]).
 //!
 //! **Confirmation.** Several steps at once: `h·f⁴ + a·f³ + b·f² + c·f + d`; eight tables; several
 //! streams in parallel; the remainder of many steps taken once; a power of the divisor or factor for several
@@ -22,6 +23,7 @@ use genba_model::{Cause, DivisionFact, Estimate, Fix, LoopFact, ObservedFact, Re
 use genba_observe::LongProduct;
 
 use crate::candidate::Candidate;
+use crate::causes::digits_one_by_one::digits_one_by_one;
 use crate::constants::counts::{
     MIN_INDEPENDENT_LOOKUPS, MIN_INDEX_BYTES, MIN_SEARCHES, MIN_TRIPS_FOR_OTHER_HASH,
     MIN_WORDS_OF_LONG_NUMBER,
@@ -56,6 +58,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .map(|one| candidate(Cause::IntegerLatencyChain, one))
         .chain(divisions_by_digit(input))
         .chain(products_by_digit(input))
+        .chain(digits_one_by_one(input))
         .collect()
 }
 

@@ -308,6 +308,13 @@ pub(crate) const MAX_FOUND: f64 = 0.1;
 /// Elements compared in each search, at least. Chosen: a test in front of one test spares nothing.
 pub(crate) const MIN_ELEMENTS_COMPARED: f64 = 1.9;
 
+/// Digits of a number on average from which on two with each division pay. Chosen: of three, one division in three goes.
+pub(crate) const MIN_DIGITS_TO_PAIR: f64 = 3.0;
+
+/// Part of the comparisons by calls that find a difference from which on a test in front pays. Chosen: of four calls one
+/// stays, and is preceded by a test that it did not need.
+pub(crate) const MIN_PART_UNEQUAL: f64 = 0.75;
+
 /// Part of a search's runs that a way must be taken to be looked at. Chosen.
 pub(crate) const RARE_WAY: f64 = 0.1;
 

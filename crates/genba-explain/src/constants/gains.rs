@@ -379,6 +379,10 @@ pub(crate) const TESTS_SPARED_RANGE: (f64, f64, f64) = (0.7, 0.2, 1.0);
 /// and its load stay, and a well predicted loop hides behind other work in part.
 pub(crate) const RULED_OUT_SAVED: (f64, f64, f64) = (0.8, 0.3, 1.0);
 
+/// Time of comparisons that find a difference which a test in front saves: likely, least, most. Chosen: the test and its
+/// load stay, and names that begin alike need more than their first letter.
+pub(crate) const UNEQUAL_SAVED: SavedFractions = (0.7, 0.25, 0.95);
+
 /// Time of the rest of a search's function that goes with the search: likely, least, most. Chosen: registers
 /// saved for it, a call where the usual case may be inlined; how much of it the usual case needs is not
 /// known.
@@ -441,6 +445,10 @@ pub(crate) const LOOP_OF_PIECES_SAVED: SavedFractions = (0.0, 0.0, 0.5);
 /// Time of the calls that find each piece that goes as well: likely, least, most. Chosen: they are made once for
 /// a run then, and still look at all of its bytes.
 pub(crate) const MAKING_OF_PIECES_SAVED: SavedFractions = (0.3, 0.0, 0.8);
+
+/// What stays of a loop that takes digits one by one where it takes two with each division: likely, least, most. Chosen:
+/// half of the divisions, with a load and a store more each; four at once are a fix as well.
+pub(crate) const PAIRS_OF_DIGITS_LEFT: SavedFractions = (0.6, 0.35, 0.85);
 
 /// Cycles of taking one digit out of a group that fits a register: a multiplication by a reciprocal
 /// and back. Chosen.

@@ -74,7 +74,7 @@ fn by_reciprocal(found: &HotLoop<'_>, uses: &Uses, at: usize) -> Option<WordDivi
 }
 
 /// The small number whose reciprocal, 2^(64 + shift) ÷ it, is rounded up to this one.
-fn divisor_of(reciprocal: u64, shift: u32) -> Option<u64> {
+pub(crate) fn divisor_of(reciprocal: u64, shift: u32) -> Option<u64> {
     if reciprocal == 0 || shift >= u64::BITS {
         return None;
     }
@@ -137,7 +137,7 @@ fn carried_shift(found: &HotLoop<'_>, at: usize) -> Option<u32> {
 }
 
 /// The constant by which an instruction of this name shifts.
-fn shift(function: &FunctionInput, at: usize, name: &str) -> Option<u32> {
+pub(crate) fn shift(function: &FunctionInput, at: usize, name: &str) -> Option<u32> {
     let code = &function.code[at];
     if code.mnemonic != name {
         return None;

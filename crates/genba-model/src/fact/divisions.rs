@@ -77,6 +77,13 @@ pub enum DivisionFact {
         /// Digits whose power of the constant fits into a word.
         digits: u32,
     },
+    /// A number of one word is divided by a small constant, once for each digit.
+    DigitByDigit {
+        /// The constant.
+        base: u64,
+        /// Digits of a number on average.
+        digits: f64,
+    },
     /// Who calls the function of the divisions.
     CalledFrom {
         /// The caller.

@@ -46,6 +46,15 @@ pub enum PathFact {
         /// Part of the searches that find something.
         found: f64,
     },
+    /// Comparisons of texts or memory by calls that mostly find a difference.
+    UnequalComparisons {
+        /// The library's function.
+        function: String,
+        /// Its calls.
+        calls: u64,
+        /// Part of them that find a difference.
+        unequal: f64,
+    },
     /// Time in code that decides something and has no other effect by its usual outcome.
     DecisionTime {
         /// Share of all time.

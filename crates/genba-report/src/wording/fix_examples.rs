@@ -83,8 +83,14 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "while (*in && *in != '{')\n    *out++ = *in++;",
             "size_t n = strcspn(in, \"{\");\nmemcpy(out, in, n);\nin += n; out += n;",
         ),
+        Fix::PairsOfDigits { base: 10 } => (
+            "do *--p = '0' + n % 10; while (n /= 10);",
+            "while (n >= 100) {\n    memcpy(p -= 2, &pairs[n % 100 * 2], 2);\n    n /= 100;\n}\n…   /* the last one or two */",
+        ),
         // The sentence has the figures at hand.
-        Fix::SeveralDigits { .. } | Fix::SeveralDigitsAtOnce { .. } => return None,
+        Fix::SeveralDigits { .. } | Fix::SeveralDigitsAtOnce { .. } | Fix::PairsOfDigits { .. } => {
+            return None;
+        }
         Fix::CountTrailingZeros => (
             "while ((v & 1) == 0)\n    v >>= 1;",
             "v >>= __builtin_ctzll(v);",
@@ -196,6 +202,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         Fix::RuleOutFirst => (
             "for (k = pairs; k < pairs_end; k++)\n    if (k->first == c && k->second == p[1]) …",
             "if (begins_pair[c])\n    for (k = pairs; k < pairs_end; k++)\n        if (k->first == c && k->second == p[1]) …",
+        ),
+        Fix::CompareFirstLetter => (
+            "for (e = first; e < end; e++)\n    if (strcmp(e->key, key) == 0) …",
+            "for (e = first; e < end; e++)\n    if (e->key[0] == key[0] && strcmp(e->key, key) == 0) …",
         ),
         Fix::FixedSizeInline { fill: false } => (
             "memcpy(to, from, n);         /* n is mostly 1 to 8 */",

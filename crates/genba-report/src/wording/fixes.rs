@@ -125,6 +125,13 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  through {digits} times less often."
             );
         }
+        Fix::PairsOfDigits { base } => {
+            return format!(
+                "Divide by {} and copy the two digits of the remainder from a table of all pairs: half as many \
+                 divisions wait for one another.",
+                base * base
+            );
+        }
         Fix::SeveralDigitsAtOnce { factor, digits } => {
             return format!(
                 "Collect {digits} digits in a register, then multiply the number by \
@@ -263,6 +270,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
         Fix::CommonCaseFirst { strings: false } => {
             "Test for the most frequent case first. Where it is \"none of these\", test for all of \
              them at once: a mask of all flags, a range, or a table of classes indexed by the value."
+        }
+        Fix::CompareFirstLetter => {
+            "Compare a part first, without a call: the first letters (a[0] == b[0] && strcmp(a, b) == 0), the \
+             lengths, or a hash kept beside the text where many begin alike."
         }
         Fix::SkipKeptState => {
             "In the usual state look first how far the input keeps it, many bytes at a time (a word whose \

@@ -1,6 +1,6 @@
 //! Linear searches that compare each element with a call: of the C library, or of a function of the
 //! user's own that only reads and whose answer is tested. The call gets the element, or a copy of it that the loop
-//! makes in its frame (a structure by reference).
+//! makes in its frame (a structure by reference). The next element may be what another call returns (an iterator's step).
 
 use genba_code::{Flow, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -11,13 +11,14 @@ use crate::constants::counts::{
     MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, RARE_WAY, SEARCH_OF_LOOK_UPS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
-use crate::constants::registers::{RDI, RSI};
+use crate::constants::registers::{RAX, RDI, RSI};
 use crate::constants::search_limits::{MAX_BYTES_OF_KEY_COPY, MAX_INSTRUCTIONS_TO_TEST};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
+use crate::patterns::observed_sites::share_of_target;
 use crate::patterns::search_loops::{is_comparison, is_usually_innermost};
 use crate::patterns::value_steps::{Step, address_step};
 
@@ -35,8 +36,16 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
     let members = function.loop_instructions(index);
+    let [first, second] = [RDI, RSI].map(|location| value_at(function, at, location));
     let others = function.call_sites.iter();
-    let mut others = others.filter(|site| site.at != at && members.contains(&site.at));
+    let others: Vec<&CallSite> = others
+        .filter(|site| site.at != at && members.contains(&site.at))
+        .collect();
+    // What a call brings as the next element.
+    let brings = |site: &CallSite| {
+        let mut elements = [first, second].into_iter().flatten();
+        elements.any(|one| is_brought_by(function, index, one, site.at))
+    };
     // Out of the loop where it is equal.
     let test = (at + 1..=at + MAX_INSTRUCTIONS_TO_TEST)
         .find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
@@ -44,17 +53,22 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         let block = function.flow.block_of(test + 1)?;
         let successors = &function.flow.blocks()[block as usize].successors;
         let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start as usize;
-        successors.iter().any(|to| !members.contains(&first(to)))
+        let outside = |to: &u32| !members.contains(&first(to));
+        // What is equal so far may be tested further (the end of a name), once in a search.
+        let tests_further = |to: &u32| {
+            let next = &function.flow.blocks()[*to as usize].successors;
+            function.counts[first(to)] <= entries && next.iter().any(outside)
+        };
+        successors.iter().any(|to| outside(to) || tests_further(to))
     };
     let trips = cost.iterations as f64 / entries as f64;
     if !leaves
-        || others.next().is_some()
+        || !others.iter().all(|site| brings(site))
         || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
         || !is_usually_innermost(function, index, (RARE_WAY * entries as f64) as u64)
     {
         return None;
     }
-    let [first, second] = [RDI, RSI].map(|location| value_at(function, at, location));
     let goes_on = |value: Option<Value>, other| {
         !value.is_some_and(|value| {
             is_same_each_iteration(function, index, value)
@@ -68,7 +82,11 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let (inside, _) = crate::causes::loop_invariant_call::cost(input, call)?;
     // What stands at the call and behind it is in both.
     let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
-    let share = (inside + function.heat_of(rest)).min(1.0);
+    let steps = others.iter().flat_map(|site| &site.targets);
+    let steps: f64 = steps
+        .map(|target| share_of_target(input, call.caller, target))
+        .sum();
+    let share = (inside + steps + function.heat_of(rest)).min(1.0);
     let each = share * cycles_of_all(input)? / entries as f64;
     if share < MIN_SHARE_OF_QUADRATIC_LOOP
         || each < SEARCH_OF_LOOK_UPS * CYCLES_OF_LOOK_UP_BY_CALL[0]
@@ -100,6 +118,18 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
             cycles: each,
         }),
     )
+}
+
+/// Whether an argument points into what a call returned, in this iteration or at the end of the one before.
+fn is_brought_by(function: &FunctionInput, index: u32, argument: Value, call: usize) -> bool {
+    let values = &function.values;
+    let Some(result) = values.written(call, RAX) else {
+        return false;
+    };
+    let head = function.flow.loops()[index as usize].head;
+    argument.number == result.number
+        || values.origin(argument) == Origin::Join(head)
+            && (values.met(argument).iter()).any(|met| met.number == result.number)
 }
 
 /// Whether an argument is an address in the caller's frame where the loop stores what it loads of one element

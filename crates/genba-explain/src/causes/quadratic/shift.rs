@@ -11,6 +11,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::copied_bytes::{bytes_of, part_of_copied_bytes};
+use crate::input::runtime_services::{is_scan_function, plain};
 use crate::input::user_lines::lines;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
@@ -88,7 +89,7 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
     // By how much is not known: one of the two is the other plus something.
     let removed = match shift {
         Some(shift) => shift > 0,
-        None if is_sum_of(function, from, to) => true,
+        None if is_sum_of(function, from, to) || is_found_in(function, from, to) => true,
         None if is_sum_of(function, to, from) => false,
         None => return None,
     };
@@ -138,6 +139,24 @@ fn is_sum_of(function: &FunctionInput, sum: Value, part: Value) -> bool {
     let adds = matches!(data.form.split(' ').next(), Some("add" | "lea"));
     adds && data.memory.is_empty()
         && (function.values.reads(at as usize).iter()).any(|(_, read)| *read == part)
+}
+
+/// Whether a value points to what a search found in the text where another one points.
+fn is_found_in(function: &FunctionInput, found: Value, text: Value) -> bool {
+    let Origin::Instruction(at) = function.values.origin(found) else {
+        return false;
+    };
+    let call = (function.call_sites.iter()).find(|site| site.at == at as usize);
+    call.is_some_and(|site| {
+        site.targets.iter().all(|one| finds_place(&one.function))
+            && value_at(function, site.at, RDI) == Some(text)
+    })
+}
+
+/// Whether a function of the C library returns where in its first argument something is.
+fn finds_place(name: &str) -> bool {
+    let counts = ["strlen", "wcslen", "strspn", "strcspn"];
+    is_scan_function(name) && !counts.iter().any(|one| plain(name).starts_with(one))
 }
 
 /// Share of all time in the copies that a call makes, and cycles for each, by the bytes that bursts saw

@@ -89,6 +89,9 @@ pub(super) fn sentence(fact: &DivisionFact) -> String {
             "the loop divides a number of many {word_bits}-bit words by {divisor}; a word has room for \
              the remainder by {divisor}^{digits}"
         ),
+        DivisionFact::DigitByDigit { base, digits } => format!(
+            "each iteration divides the number by {base} for one digit; a number has {digits:.1} digits on average"
+        ),
         DivisionFact::CalledFrom { caller, calls } => {
             format!("called {} times from `{caller}`", count(*calls))
         }

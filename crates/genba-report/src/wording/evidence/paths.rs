@@ -52,6 +52,15 @@ pub(super) fn sentence(fact: &PathFact) -> String {
                 count(*searches)
             )
         }
+        PathFact::UnequalComparisons {
+            function,
+            calls,
+            unequal,
+        } => format!(
+            "`{function}` is called {} times; {} of the calls find a difference",
+            count(*calls),
+            percent(*unequal)
+        ),
         PathFact::DecisionTime {
             share,
             cycles: each,

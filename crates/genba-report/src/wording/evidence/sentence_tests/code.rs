@@ -183,6 +183,10 @@ fn facts_about_loads_and_divisions() {
             word_bits: 32,
             digits: 9,
         },
+        DivisionFact::DigitByDigit {
+            base: 10,
+            digits: 9.4,
+        },
         DivisionFact::Reciprocal {
             multiplication: s("mul r9"),
             remainder: s("imul rdx,r8"),
@@ -369,6 +373,11 @@ fn facts_about_conversions_and_paths() {
             searches: 40_000_000,
             elements: 3.0,
             found: 0.0,
+        },
+        PathFact::UnequalComparisons {
+            function: s("strcasecmp"),
+            calls: 167_000_000,
+            unequal: 0.84,
         },
         PathFact::DecisionTime {
             share: 0.6,

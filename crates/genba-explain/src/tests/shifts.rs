@@ -1,0 +1,78 @@
+//! What is behind a find moved to where the search began, and near misses.
+
+use genba_model::{Fact, QuadraticFact};
+use iced_x86::code_asm::*;
+
+use crate::causes::quadratic;
+use crate::input::analysis_input::{CallSite, CallTarget};
+use crate::tests::synthetic::{function, has_fact, program};
+
+const LINES: u64 = 20_000;
+
+fn call(at: usize, function: &str) -> CallSite {
+    CallSite {
+        at,
+        targets: vec![CallTarget {
+            function: function.to_owned(),
+            module: "/lib/libc.so.6".to_owned(),
+            count: LINES,
+            unit: None,
+            size: 300,
+            instructions_per_call: 500.0,
+            calls_others: false,
+        }],
+        ..CallSite::default()
+    }
+}
+
+/// `p = search(text, '\n', n); memmove(to, p + 1, …)`, where `to` is the text or another one.
+fn moves(search: &str, within: bool) -> bool {
+    let mut caller = function(
+        "next_line",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbp)?;
+            a.call(0x5000)?;
+            a.lea(rsi, ptr(rax + 1))?;
+            a.mov(rdi, if within { rbp } else { r12 })?;
+            a.call(0x6000)?;
+            a.sub(r13, 1)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[LINES, LINES, LINES, LINES, LINES, LINES, LINES, 1],
+        &[0.0, 0.0, 0.0, 0.0, 0.05, 0.05, 0.0, 0.0],
+        &[(6, LINES - 1)],
+    );
+    caller.call_sites = vec![call(1, search), call(4, "__memmove_evex_unaligned_erms")];
+    let mut memmove = function(
+        "__memmove_evex_unaligned_erms",
+        |a| a.ret(),
+        &[LINES],
+        &[0.85],
+        &[],
+    );
+    memmove.module = "/lib/libc.so.6".to_owned();
+    memmove.own = false;
+    let found = quadratic::detect(&program(vec![caller, memmove]));
+    has_fact(&found, |fact| {
+        matches!(
+            fact,
+            Fact::Quadratic(QuadraticFact::ArrayShift { removed: true, .. })
+        )
+    })
+}
+
+#[test]
+fn rest_moved_to_where_the_search_began_is_a_shift() {
+    assert!(moves("__memchr_evex", true));
+    assert!(moves("strchr", true));
+}
+
+#[test]
+fn find_moved_elsewhere_and_results_that_are_lengths_are_no_shifts() {
+    assert!(!moves("__memchr_evex", false), "to another text");
+    assert!(!moves("strlen", true), "a length");
+    assert!(!moves("malloc", true), "another block");
+}
