@@ -48,10 +48,17 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         let chains = decision_chains(input, function).into_iter();
         chains.filter_map(move |chain| candidate(input, index, function, &chain, all))
     });
-    (chains.chain(rare_finds(input)))
-        .chain(staying_states(input))
-        .chain(unequal_comparisons(input))
-        .collect()
+    let mut found: Vec<Candidate> = chains.collect();
+    // Where one outcome is the usual one, to test for it first spares more.
+    let mut unequal = unequal_comparisons(input);
+    unequal.retain(|one| {
+        let mut of_function = found.iter().filter(|chain| chain.function == one.function);
+        !of_function.any(|chain| one.site.iter().any(|at| chain.affected().contains(at)))
+    });
+    found.extend(unequal);
+    found.extend(rare_finds(input));
+    found.extend(staying_states(input));
+    found
 }
 
 fn candidate(

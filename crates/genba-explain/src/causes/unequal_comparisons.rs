@@ -19,7 +19,6 @@ use genba_code::{BlockId, Flow};
 use genba_model::{Cause, Estimate, Fix, PathFact};
 
 use crate::candidate::Candidate;
-use crate::causes::loop_invariant_call::cost;
 use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, MIN_PART_UNEQUAL};
 use crate::constants::gains::UNEQUAL_SAVED;
 use crate::constants::search_limits::{MAX_BLOCKS_BACK, MAX_INSTRUCTIONS_TO_TEST};
@@ -27,7 +26,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_TESTS;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::{Call, all_calls, cycles_of_all};
-use crate::patterns::search_loops::compares;
+use crate::patterns::search_loops::{compares, stem};
 
 /// The calls of one comparison in one function.
 struct Comparisons<'a> {
@@ -49,15 +48,14 @@ pub(crate) fn unequal_comparisons(input: &AnalysisInput) -> Vec<Candidate> {
         if !function.can_be_changed() || function.counts.len() != function.code.len() {
             continue;
         }
-        let (Some(unequal), Some((share, _))) =
-            (unequal(function, call.site.at), cost(input, &call))
-        else {
+        let Some(unequal) = unequal(function, call.site.at) else {
             continue;
         };
         if unequal < MIN_PART_UNEQUAL || is_ruled_out_before(function, call.site.at) {
             continue;
         }
         let calls = call.target.count;
+        let share = share_of(input, &call);
         let same = |group: &&mut Comparisons<'_>| {
             group.first.caller == call.caller && group.first.target.function == call.target.function
         };
@@ -96,10 +94,8 @@ fn candidate(group: &Comparisons<'_>, all: f64) -> Candidate {
     one.saves(&[SavedTime::of(share * part, UNEQUAL_SAVED)]);
     one.executions = Some(group.calls);
     one.cycles = Some(Estimate::exact(each));
-    let name = group.first.target.function.trim_start_matches('_');
-    let name = name.split('_').next().unwrap_or(name);
     one.fact(PathFact::UnequalComparisons {
-        function: name.to_owned(),
+        function: stem(&group.first.target.function).to_owned(),
         calls: group.calls,
         unequal: part,
     })
@@ -107,6 +103,28 @@ fn candidate(group: &Comparisons<'_>, all: f64) -> Candidate {
         share,
         cycles: each,
     })
+}
+
+/// Share of all time in the calls of one place. The library's function may jump to another one of its name (for a
+/// locale, by way of a stub), so that the time is in that: all of the name are divided by their calls.
+fn share_of(input: &AnalysisInput, call: &Call<'_>) -> f64 {
+    let name = stem(&call.target.function);
+    let time: f64 = (input.functions.iter())
+        .filter(|one| !one.is_users() && stem(&one.function) == name)
+        .map(|one| one.share.value)
+        .sum();
+    if time <= 0.0 {
+        return 0.0;
+    }
+    let from_elsewhere = all_calls(input).filter(|one| {
+        stem(&one.target.function) == name && stem(&input.functions[one.caller].function) != name
+    });
+    let calls: u64 = from_elsewhere.map(|one| one.target.count).sum();
+    let called = input.program.called.iter();
+    let called = called.filter(|one| stem(&one.function) == name);
+    let calls = called.map(|one| one.calls).fold(calls, u64::max).max(1);
+    let beside = input.functions[call.caller].heat_of([call.site.at, call.site.at + 1]);
+    time * call.target.count as f64 / calls as f64 + beside
 }
 
 /// Part of the calls of a comparison that find a difference, where its answer is only tested for equality.

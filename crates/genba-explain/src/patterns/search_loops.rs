@@ -20,13 +20,18 @@ pub(crate) enum Comparison {
     Call,
 }
 
-/// Whether a function compares texts or memory.
-pub(crate) fn compares(name: &str) -> bool {
+/// The name of a function of the C library without what says for which processor or locale, or that it is a stub:
+/// `strcasecmp` for `__strcasecmp_l_evex`.
+pub(crate) fn stem(name: &str) -> &str {
     let bare = name.split('@').next().unwrap_or(name);
     let bare = bare.trim_start_matches('_');
-    let stem = bare.split('_').next().unwrap_or(bare);
+    bare.split('_').next().unwrap_or(bare)
+}
+
+/// Whether a function compares texts or memory.
+pub(crate) fn compares(name: &str) -> bool {
     matches!(
-        stem,
+        stem(name),
         "strcmp"
             | "strncmp"
             | "memcmp"

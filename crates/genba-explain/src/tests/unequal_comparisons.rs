@@ -71,8 +71,9 @@ fn table(shape: Shape, equal: f64) -> Vec<FunctionInput> {
         }],
         ..CallSite::default()
     }];
+    // What the name leads to by a jump.
     let mut compare = function(
-        "__strcmp_evex",
+        "__strcmp_l_evex",
         |a| {
             a.mov(eax, dword_ptr(rdi))?;
             a.sub(eax, dword_ptr(rsi))?;
