@@ -3,6 +3,7 @@
 //! like Ctrl-C; SIGXFSZ makes the write fail that exceeds the limit. And SIGUSR2, which asks for a snapshot.
 
 use std::io::{self, PipeReader, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Whether a signal asked genba to end.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The case that keeps what an experiment measured.
+static EXPERIMENT: OnceLock<String> = OnceLock::new();
 /// Whether genba is exiting at once.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
@@ -76,9 +79,32 @@ pub fn snapshot_requests() -> Result<PipeReader, Failure> {
     Ok(requests)
 }
 
+/// Says which case resumes the experiment of this process, for the message of an end at once.
+pub fn resumed_by(case: &str) {
+    // There is one experiment in a process.
+    let _ = EXPERIMENT.set(case.to_owned());
+}
+
 /// Whether a signal asked genba to end: what fails then fails because of that.
 pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Acquire)
+}
+
+/// The exit code of a verb that did and showed what was asked for, as far as no signal ended it before.
+pub fn exit() -> Exit {
+    match is_interrupted() {
+        true => Exit::Interrupted,
+        false => Exit::Done,
+    }
+}
+
+/// The exit code of a verb that watches processes or CPUs. Where nothing else bounds it, neither a time
+/// nor a command, Ctrl-C is its usual end.
+pub fn exit_of_watching(is_bounded: bool) -> Exit {
+    match is_bounded {
+        true => exit(),
+        false => Exit::Done,
+    }
 }
 
 /// Writes a line to standard error. Nobody may be there to read it any more: this thread, which ends genba,
@@ -90,6 +116,11 @@ fn say(line: &str) {
 fn exit_at_once(reason: &str) -> ! {
     EXITING.store(true, Ordering::Release);
     say(reason);
+    if let Some(case) = EXPERIMENT.get() {
+        say(&format!(
+            "its runs are stored; resume with: genba case resume {case}"
+        ));
+    }
     genba_run::exit_at_once(Exit::Interrupted as i32, MAX_TIME_TO_END_PROCESSES)
 }
 

@@ -7,6 +7,8 @@ use genba_case::{Case, ExperimentPlan, Store};
 use genba_experiment::run_journal::{Journal, JournalEntry};
 use genba_model::{CaseKind, HostFingerprint, Workload};
 
+use crate::interrupt;
+
 /// Writes the runs of an experiment into its case.
 pub struct CaseWriter {
     /// `None` with `--no-case`.
@@ -33,6 +35,7 @@ impl CaseWriter {
         if self.case.is_none() {
             let case = store.create(&self.workload, &self.host)?;
             case.begin_experiment(self.kind, &self.plan)?;
+            interrupt::resumed_by(case.id());
             self.case = Some(case);
         }
         match &self.case {

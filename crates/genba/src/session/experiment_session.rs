@@ -63,6 +63,7 @@ impl Session {
             earlier = found.journal()?;
             plan = found.experiment_plan()?.unwrap_or(plan);
             found.resume()?;
+            interrupt::resumed_by(found.id());
             case = Some(found);
         }
         let workload = Workload {

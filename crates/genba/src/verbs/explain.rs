@@ -115,7 +115,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     } else {
         output.result(&terminal::explanation(&explanation, output.screen()))?;
     }
-    Ok(Exit::Done)
+    Ok(interrupt::exit())
 }
 
 /// Prints the checked predictions of all cases.

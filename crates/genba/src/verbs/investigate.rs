@@ -17,7 +17,7 @@ use genba_units::{parse_duration, parse_positive_number};
 
 use crate::attach_args::AttachArgs;
 use crate::command_args::CommandArgs;
-use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::exit_code::{Failure, VerbResult};
 use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
@@ -190,7 +190,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     drop(progress);
     if args.json.wanted() {
         output.json(&args.json, "investigation", outcome.investigation)?;
-        return Ok(Exit::Done);
+        return Ok(interrupt::exit());
     }
     let page = outcome.page.display().to_string();
     let command = genba_report::next_command(&outcome.investigation);
@@ -203,7 +203,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         next,
         output.screen(),
     ))?;
-    Ok(Exit::Done)
+    Ok(interrupt::exit())
 }
 
 /// Findings that are proven at most.

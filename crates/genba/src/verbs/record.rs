@@ -135,7 +135,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             "note: nothing of this ran on a CPU meanwhile; to see what it waits for: genba wait -p PID",
         );
     }
-    exit_of(&outcome, attached, &cancel, output)
+    exit_of(&outcome, attached, &args.run, output)
 }
 
 /// Records snapshots, which are written on request.
@@ -181,28 +181,30 @@ fn snapshots(args: &Args, options: RecordOptions, cancel: &Cancel, output: &Outp
     };
     let outcome = (args.snapshot).record(what, workload, &args.pid, options, cancel, output)?;
     print_summary(&outcome, None, output);
-    exit_of(&outcome, attached, cancel, output)
+    exit_of(&outcome, attached, &args.run, output)
 }
 
 /// How genba ends after a recording.
 fn exit_of(
     outcome: &RecordOutcome,
     attached: bool,
-    cancel: &Cancel,
+    run: &CommandArgs,
     output: &Output,
 ) -> VerbResult {
+    let is_bounded = !attached || run.timeout.is_some() || !run.command.is_empty();
+    let exit = interrupt::exit_of_watching(is_bounded);
     let Some(finished) = outcome.runs.last() else {
-        return Ok(Exit::Done);
+        return Ok(exit);
     };
-    if cancel.is_triggered() {
-        return Ok(Exit::Interrupted);
+    if exit == Exit::Interrupted {
+        return Ok(exit);
     }
     // A command beside processes that were attached to is ended with them.
     if !attached && !finished.record.exit.success() {
         output.note(&genba_investigate::in_words(&finished.record));
         return Ok(Exit::TargetFailed);
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// Records what runs already.

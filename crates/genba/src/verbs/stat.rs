@@ -112,7 +112,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             )),
         }
     }
-    print(&args, stat, &cancel, output)
+    print(&args, stat, output)
 }
 
 /// How this machine counts issue slots.
@@ -211,7 +211,7 @@ fn of_whatever(
 }
 
 /// Prints the counters.
-fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResult {
+fn print(args: &Args, stat: Stat, output: &Output) -> VerbResult {
     let exit = stat.exit;
     // The default list has events that many machines lack; those that the user names are the result.
     let named = args.event.is_some() || args.topdown;
@@ -221,11 +221,11 @@ fn print(args: &Args, stat: Stat, cancel: &Cancel, output: &Output) -> VerbResul
     } else {
         output.last_result(&terminal::stat(&stat, output.screen()))?;
     }
+    let watches = !args.attach.pid.is_empty() || args.system.is_wanted();
+    let is_bounded =
+        !watches || args.attach.time(&args.run).is_some() || !args.run.command.is_empty();
     Ok(match exit {
-        // Ctrl-C is the usual end of watching a process.
-        _ if cancel.is_triggered() && args.attach.pid.is_empty() && !args.system.is_wanted() => {
-            Exit::Interrupted
-        }
+        _ if interrupt::exit_of_watching(is_bounded) == Exit::Interrupted => Exit::Interrupted,
         ExitKind::Code(0) if nothing_counted => {
             output.note("none of these events can be counted on this machine or by this user; events that always can: -e task-clock,page-faults");
             Exit::Unsupported

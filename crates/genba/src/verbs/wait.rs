@@ -94,9 +94,11 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         }
     };
     print(&found, &args, output)?;
-    // Ctrl-C is the usual end of watching a process for no certain time.
-    let interrupted = cancel.is_triggered()
-        && (args.pid.is_none() || args.seconds.is_some() || args.run.timeout.is_some());
+    let exit = match args.pid {
+        Some(_) => interrupt::exit_of_watching(args.seconds.or(args.run.timeout).is_some()),
+        None => interrupt::exit(),
+    };
+    let interrupted = exit == Exit::Interrupted;
     if !args.no_case {
         store(&found, directory, interrupted, output);
     }
