@@ -69,6 +69,36 @@ pub enum Error {
         /// The cases (the first few).
         matches: Vec<String>,
     },
+    /// The case is of another kind than what is asked of it needs.
+    #[error(
+        "case {case} is of another kind ({kind}, not {wanted}); list the cases with: genba case list"
+    )]
+    OtherKind {
+        /// Id of the case.
+        case: String,
+        /// Its kind.
+        kind: &'static str,
+        /// The kinds that would do.
+        wanted: String,
+    },
+    /// There is no case of the kind.
+    #[error("no case of this kind ({wanted}) under {}; list the cases with: genba case list", root.display())]
+    NoneOfKind {
+        /// The kinds that would do.
+        wanted: String,
+        /// The store.
+        root: PathBuf,
+    },
+    /// A case has no finding of this number.
+    #[error("{}", no_finding(case, *many, *number))]
+    NoFinding {
+        /// Id of the case.
+        case: String,
+        /// Number of its findings.
+        many: usize,
+        /// The number that was asked for.
+        number: u32,
+    },
     /// A document cannot be converted to JSON.
     #[error("cannot convert {what} to JSON: {source}")]
     Json {
@@ -127,6 +157,18 @@ impl Error {
                 },
             }
         }
+    }
+}
+
+fn no_finding(case: &str, many: usize, number: u32) -> String {
+    match many {
+        0 => format!("case {case} has no findings; it says why: genba explain -i {case}"),
+        1 => format!(
+            "case {case} has one finding, no number {number}; show it with: genba explain -i {case}"
+        ),
+        _ => format!(
+            "case {case} has findings 1 to {many}, no number {number}; list them with: genba explain -i {case}"
+        ),
     }
 }
 

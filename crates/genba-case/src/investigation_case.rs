@@ -1,10 +1,10 @@
 //! Cases of investigations: profile, annotations, findings and their export.
 
 use genba_model::{
-    Annotation, Document, Investigation, Profile, RunSummary, SampledAddresses, StackTree,
+    Annotation, Document, Finding, Investigation, Profile, RunSummary, SampledAddresses, StackTree,
 };
 
-use crate::{Case, Phase, Result, stack_tables};
+use crate::{Case, Error, Phase, Result, stack_tables};
 
 /// Kind of the document of samples by address.
 const SAMPLED_ADDRESSES: &str = "sampled_addresses";
@@ -139,6 +139,21 @@ impl Case {
             places: self.get_document("places")?.unwrap_or_default(),
             input_bytes: self.get_document("input_bytes")?,
             notes: self.get_document("notes")?.unwrap_or_default(),
+        })
+    }
+
+    /// A finding by its number, from 1 on.
+    ///
+    /// # Errors
+    /// There is none, or the file is damaged.
+    pub fn finding(&self, number: u32) -> Result<Finding> {
+        let findings: Vec<Finding> = self.get_document("findings")?.unwrap_or_default();
+        let many = findings.len();
+        let index = (number as usize).checked_sub(1);
+        (index.and_then(|index| findings.into_iter().nth(index))).ok_or_else(|| Error::NoFinding {
+            case: self.id().to_owned(),
+            many,
+            number,
         })
     }
 

@@ -102,6 +102,33 @@ impl Store {
         Case::open(id, directory, Access::Write)
     }
 
+    /// The id of the case that `wanted` names, if it is of one of these kinds. `latest` is the newest of them.
+    ///
+    /// # Errors
+    /// No case or several match, it is of another kind, or its file is damaged.
+    pub fn id_among(&self, wanted: &str, kinds: &[CaseKind]) -> Result<String> {
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        let names = names.join(" or ");
+        if wanted == "latest" {
+            let newest = (self.list()?.into_iter())
+                .find(|case| case.error.is_none() && kinds.contains(&case.kind));
+            return newest.map(|case| case.id).ok_or_else(|| Error::NoneOfKind {
+                wanted: names,
+                root: self.root.clone(),
+            });
+        }
+        let case = self.find(wanted)?;
+        let kind = case.kind()?;
+        match kinds.contains(&kind) {
+            true => Ok(case.id().to_owned()),
+            false => Err(Error::OtherKind {
+                case: case.id().to_owned(),
+                kind: kind.name(),
+                wanted: names,
+            }),
+        }
+    }
+
     /// All cases, newest first; an unreadable one with the reason.
     ///
     /// # Errors

@@ -21,5 +21,5 @@ mod source_file;
 mod test_support;
 
 pub use edit::{Edit, apply, unified_diff};
-pub use rewrites::{Place, Rewrite, Sources, rewrites};
+pub use rewrites::{Place, Rewrite, Sources, check_cause, rewrites};
 pub use source_file::{Dialect, SourceFile};

@@ -6,10 +6,11 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser, Tree};
 
-/// Largest source file that is parsed, bytes.
-const MAX_SOURCE_BYTES: usize = 8 << 20;
-/// Most nodes of a syntax tree that are looked at in one search.
-const MAX_NODES: usize = 2_000_000;
+/// Largest source file that is parsed, bytes: twice SQLite's in one file.
+const MAX_SOURCE_BYTES: usize = 16 << 20;
+/// Most nodes of a syntax tree that are looked at in one search: a node has a letter at least, so none of a file that is
+/// parsed is overlooked. Rules rest on what a file does *not* have.
+const MAX_NODES: usize = MAX_SOURCE_BYTES;
 
 /// Language of a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl SourceFile {
     /// The file is too large or is not UTF-8; the reason is a clause.
     pub fn new(path: &str, text: Vec<u8>, dialect: Dialect) -> Result<Self, String> {
         if text.len() > MAX_SOURCE_BYTES {
-            return Err(format!("{path} is larger than 8 MB"));
+            return Err(format!("{path} is larger than 16 MB"));
         }
         let text = String::from_utf8(text).map_err(|_| format!("{path} is not UTF-8"))?;
         Ok(Self {
@@ -101,10 +102,24 @@ impl SourceFile {
     #[must_use]
     pub fn function_at(&self, line: u32) -> Option<Node<'_>> {
         let row = line.checked_sub(1)? as usize;
-        let around =
-            |node: &Node<'_>| node.start_position().row <= row && row <= node.end_position().row;
-        (descendants(self.root()).into_iter())
-            .rfind(|node| node.kind() == "function_definition" && around(node))
+        let mut found = None;
+        let mut cursor = self.root().walk();
+        loop {
+            let node = cursor.node();
+            if (node.start_position().row..=node.end_position().row).contains(&row) {
+                if node.kind() == "function_definition" {
+                    found = Some(node);
+                }
+                if cursor.goto_first_child() {
+                    continue;
+                }
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return found;
+                }
+            }
+        }
     }
 
     /// Spaces before the first token of the line in which a node begins.

@@ -43,18 +43,6 @@ pub enum InvestigateError {
     /// A proof failed.
     #[error(transparent)]
     Prove(#[from] ProveError),
-    /// A case has no such finding.
-    #[error(
-        "case {case} has {many} findings, no number {number}; list them with: genba explain -i {case}"
-    )]
-    NoFinding {
-        /// Id of the case.
-        case: String,
-        /// Number of its findings.
-        many: usize,
-        /// The number that was asked for.
-        number: u32,
-    },
     /// The user interrupted it.
     #[error("interrupted{kept}")]
     Interrupted {

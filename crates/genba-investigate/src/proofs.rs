@@ -44,14 +44,7 @@ pub fn prove_in_case(
         upper_bound,
     } = options;
     let mut all = case.investigation()?;
-    let many = all.findings.len();
-    let Some(finding) = all.findings.get(number.max(1) as usize - 1).cloned() else {
-        return Err(InvestigateError::NoFinding {
-            case: case.id().to_owned(),
-            many,
-            number,
-        });
-    };
+    let finding = case.finding(number)?;
     let stored;
     let spec = match spec {
         Some(spec) => spec,

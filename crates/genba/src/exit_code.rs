@@ -125,9 +125,7 @@ impl From<InvestigateError> for Failure {
             InvestigateError::TargetFailed { .. } => Exit::TargetFailed,
             InvestigateError::Interrupted { .. } => Exit::Interrupted,
             InvestigateError::Prove(_) => Exit::Unsupported,
-            InvestigateError::NoFinding { .. }
-            | InvestigateError::Case(_)
-            | InvestigateError::Page { .. } => Exit::Usage,
+            InvestigateError::Case(_) | InvestigateError::Page { .. } => Exit::Usage,
         };
         Self::new(exit, error)
     }

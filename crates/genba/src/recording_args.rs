@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use genba_attribution::{AttributionError, ResolveOptions, ResolvedProfile};
-use genba_case::{Case, Store};
+use genba_case::{Case, Error as CaseError, Store};
 use genba_code::SourceCache;
 use genba_import::Imported;
 use genba_investigate::explanation_inputs::{JOIN, Join};
@@ -19,6 +19,9 @@ use crate::exit_code::{Exit, Failure};
 
 /// The recording that is read where none is given.
 const DEFAULT_INPUT: &str = "perf.data";
+
+/// Kinds of cases that have a profile, of time on or off a CPU: `latest` is the newest of them.
+const WITH_PROFILE: [CaseKind; 2] = [CaseKind::Investigation, CaseKind::Waits];
 
 /// The recording to read, with counts to join.
 #[derive(Debug, Args)]
@@ -128,8 +131,9 @@ impl RecordingArgs {
             None => "latest".to_owned(),
         };
         let make = "make one with: genba wait -- COMMAND";
-        let case = Store::open_root()
-            .find(&name)
+        let store = Store::open_root();
+        let case = (store.id_among(&name, &WITH_PROFILE))
+            .and_then(|id| store.find(&id))
             .map_err(|error| Failure::usage(format!("no case with waits: {error}\n  {make}")))?;
         match case.waits()? {
             Some(waits) if !waits.stacks.is_empty() => Ok(waits),
@@ -153,14 +157,21 @@ impl RecordingArgs {
         self.stored_case()
     }
 
+    /// The comparison that the input names.
+    pub fn comparison(&self) -> Result<Case, CaseError> {
+        let store = Store::open_root();
+        let id = store.id_among(&self.input().to_string_lossy(), &[CaseKind::Comparison])?;
+        store.find(&id)
+    }
+
     /// The case that the input names, if it is not a file.
     fn stored_case(&self) -> Option<Case> {
         if self.input().exists() {
             return None;
         }
-        Store::open_root()
-            .find(&self.input().to_string_lossy())
-            .ok()
+        let store = Store::open_root();
+        let id = store.id_among(&self.input().to_string_lossy(), &WITH_PROFILE);
+        store.find(&id.ok()?).ok()
     }
 
     /// The source files, also those that were stored with the recording.
@@ -331,13 +342,18 @@ impl RecordingArgs {
                 "no perf.data in this directory\n  make one with: genba record -- COMMAND, or name a case (genba case list): -i CASE",
             ));
         }
-        match Store::open_root().find(&name) {
+        let store = Store::open_root();
+        let case = (store.id_among(&name, &WITH_PROFILE)).and_then(|id| store.find(&id));
+        match case {
             Ok(case) if case.kind()? == CaseKind::Waits => Err(Failure::usage(format!(
                 "case {0} is of genba wait and has no recording of its own\n  to see it: genba report \
                  --off-cpu -i {0}, genba flame -i {0}",
                 case.id()
             ))),
             Ok(case) => Ok(case.recording_path()),
+            Err(error @ (CaseError::OtherKind { .. } | CaseError::Ambiguous { .. })) => {
+                Err(error.into())
+            }
             Err(_) => Err(Failure::usage(format!(
                 "{name} is neither a file nor a case under .genba; list cases with: genba case list"
             ))),

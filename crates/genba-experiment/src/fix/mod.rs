@@ -10,5 +10,6 @@ mod source_tree;
 mod tried_rewrites;
 
 pub use derived_build::{DerivedBuild, derived_build};
+pub use genba_fix::check_cause;
 pub use source_tree::SourceTree;
 pub use tried_rewrites::{FixOptions, Proposal, apply_to_sources, proposals, try_proposals};

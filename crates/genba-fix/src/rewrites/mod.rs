@@ -237,6 +237,21 @@ fn kinds(cause: &str) -> &'static [Kind] {
     }
 }
 
+fn kinds_of(cause: &str) -> Result<&'static [Kind], String> {
+    match kinds(cause) {
+        [] => Err("genba has no rewrite for this cause".to_owned()),
+        kinds => Ok(kinds),
+    }
+}
+
+/// Whether there is a kind of rewrite for a cause at all.
+///
+/// # Errors
+/// There is none, as a clause.
+pub fn check_cause(cause: &str) -> Result<(), String> {
+    kinds_of(cause).map(drop)
+}
+
 /// The changes that may remove a cause at a place, the most promising first.
 ///
 /// # Errors
@@ -247,10 +262,7 @@ pub fn rewrites(
     sources: &Sources,
     place: &Place<'_>,
 ) -> Result<Vec<Rewrite>, String> {
-    let kinds = kinds(cause);
-    if kinds.is_empty() {
-        return Err("genba has no rewrite for this cause".to_owned());
-    }
+    let kinds = kinds_of(cause)?;
     let reason = match of_sources(kinds, change, sources, place) {
         Err(reason) => reason,
         found => return found,

@@ -2,7 +2,7 @@
 
 use genba_case::{Case, Store};
 use genba_investigate::proofs::TRIALS;
-use genba_model::{ComparisonReport, Finding, Trial};
+use genba_model::{CaseKind, ComparisonReport, Finding, Trial};
 
 use crate::exit_code::Failure;
 
@@ -25,16 +25,9 @@ impl FindingCheck {
                 "--proves {text}: write CASE or CASE:NUMBER, as in 7f3a:2"
             )));
         };
-        let case = Store::open_root().find_to_write(case)?;
-        let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
-        let many = findings.len();
-        let Some(finding) = findings.into_iter().nth(number as usize - 1) else {
-            return Err(Failure::usage(format!(
-                "case {} has {many} findings, no number {number}; list them with: genba explain -i {}",
-                case.id(),
-                case.id()
-            )));
-        };
+        let store = Store::open_root();
+        let case = store.find_to_write(&store.id_among(case, &[CaseKind::Investigation])?)?;
+        let finding = case.finding(number)?;
         Ok(Self {
             case,
             number,

@@ -5,7 +5,6 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use genba_case::Case;
 use genba_model::{CaseKind, ComparisonReport, SampledDetail};
 use genba_report::export::samples::{self, ExportError, SamplesFormat};
 use genba_report::export::{self, bigger_is_better};
@@ -184,12 +183,12 @@ fn detail(args: &Args, format: SamplesFormat, output: &Output) -> Result<Sampled
 /// The comparison of the case.
 fn comparison(args: &Args) -> Result<ComparisonReport, Failure> {
     let make = "make one with: genba bench COMMAND COMMAND";
-    let Some(case) = args.recording.case() else {
-        return Err(Failure::usage(format!(
-            "this format is of a comparison, and the input is not a case\n  {make}, then: -i latest"
-        )));
-    };
-    let found = Case::comparison(&case)?;
+    let case = args.recording.comparison().map_err(|error| {
+        Failure::usage(format!(
+            "this format is of a comparison: {error}\n  {make}, then: -i latest"
+        ))
+    })?;
+    let found = case.comparison()?;
     found.ok_or_else(|| {
         Failure::usage(format!(
             "case {} has no comparison, which this format is of\n  {make}, then: -i latest",

@@ -6,8 +6,8 @@ use clap::Args as ClapArgs;
 use genba_case::{Case, Store};
 use genba_experiment::VariantPlan;
 use genba_experiment::fix::{
-    DerivedBuild, FixOptions, Proposal, SourceTree, apply_to_sources, derived_build, proposals,
-    try_proposals,
+    DerivedBuild, FixOptions, Proposal, SourceTree, apply_to_sources, check_cause, derived_build,
+    proposals, try_proposals,
 };
 use genba_experiment::try_variants::{BuildPlan, VariantBuilder};
 use genba_model::{CaseKind, Finding, FixVerdict, SourceFix, TriedRewrite, Workload};
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(value_name = "N", default_value_t = 1)]
     finding: u32,
 
-    /// The case.
+    /// The case; `latest` is the newest of investigate or explain.
     #[arg(short = 'i', long, value_name = "CASE", default_value = "latest")]
     case: String,
 
@@ -68,8 +68,9 @@ const BUDGET_PER_VARIANT: f64 = 15.0;
 
 /// Runs `genba fix`.
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
-    let case = Store::open_root().find(&args.case)?;
-    let finding = finding(&case, args.finding)?;
+    let store = Store::open_root();
+    let case = store.find(&store.id_among(&args.case, &[CaseKind::Investigation])?)?;
+    let finding = case.finding(args.finding)?;
     let workload = case.investigation()?.workload;
     if args.experiment.directory.is_none() && Path::new(&workload.directory).is_dir() {
         args.experiment.directory = Some(PathBuf::from(&workload.directory));
@@ -80,14 +81,22 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     // The result belongs to the case of the finding.
     args.experiment.no_case = true;
     let mut document = document(&case, &args, &finding, &workload);
-    let place = place(&args, &finding, &workload);
-    let found = place.and_then(|place| {
-        let proposals = proposals(&finding, &place.tree)?;
-        Ok((place, proposals))
-    });
+    // First what cannot be helped, then what the user can give.
+    let found = check_cause(&finding.cause).map_err(|reason| (FixVerdict::NoRewrite, reason));
+    let found = found
+        .and_then(|()| {
+            let place = place(&args, &finding, &workload);
+            place.map_err(|reason| (FixVerdict::NotTried, reason))
+        })
+        .and_then(|place| {
+            let proposals = proposals(&finding, &place.tree);
+            let proposals = proposals.map_err(|reason| (FixVerdict::NoRewrite, reason))?;
+            Ok((place, proposals))
+        });
     let (place, proposals) = match found {
         Ok(found) => found,
-        Err(reason) => {
+        Err((verdict, reason)) => {
+            document.verdict = verdict;
             document.reason = Some(reason);
             document.notes.push(fix_by_hand(&finding.fix));
             return finish(&args, &document, output, Exit::Done);
@@ -238,26 +247,6 @@ fn line_of_shell(workload: &Workload) -> String {
         [line] => line.clone(),
         words => line_of(words),
     }
-}
-
-fn finding(case: &Case, number: u32) -> Result<Finding, Failure> {
-    let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
-    let count = findings.len();
-    let index = (number as usize).checked_sub(1);
-    index
-        .and_then(|index| findings.into_iter().nth(index))
-        .ok_or_else(|| {
-            Failure::usage(match count {
-                0 => format!(
-                    "case {} has no findings; make some with: genba explain -- COMMAND",
-                    case.id()
-                ),
-                count => format!(
-                    "case {} has no finding {number}, only 1 to {count}",
-                    case.id()
-                ),
-            })
-        })
 }
 
 fn document(case: &Case, args: &Args, finding: &Finding, workload: &Workload) -> SourceFix {

@@ -7,7 +7,7 @@ use genba_investigate::execution_counts::{self, CountPlan};
 use genba_investigate::join_counts::COUNTS_FILE;
 use genba_investigate::observations::{OBSERVATIONS, observations};
 use genba_investigate::observed_place::observed_place;
-use genba_model::ObservedPlace;
+use genba_model::{CaseKind, ObservedPlace};
 use genba_observe::Observations;
 use genba_report::terminal;
 use genba_run::{Launcher, Output as Stream};
@@ -60,7 +60,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 }
 
 fn of_case(name: &str, place: &str) -> Result<ObservedPlace, Failure> {
-    let case = Store::open_root().find(name)?;
+    let store = Store::open_root();
+    let case = store.find(&store.id_among(name, &[CaseKind::Investigation])?)?;
     let Some(found) = case.get_document::<Observations>(OBSERVATIONS)? else {
         return Err(Failure::new(
             Exit::Unsupported,

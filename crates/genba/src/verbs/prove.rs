@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_investigate::proofs::{self, ProofOptions};
+use genba_model::CaseKind;
 use genba_report::terminal;
 use genba_run::Launcher;
 use genba_units::parse_duration;
@@ -51,7 +52,8 @@ pub struct Args {
 
 /// Runs `genba prove`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let case = Store::open_root().find_to_write(&args.case)?;
+    let store = Store::open_root();
+    let case = store.find_to_write(&store.id_among(&args.case, &[CaseKind::Investigation])?)?;
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
     let mut progress = ProgressLine::new(output);
