@@ -215,6 +215,39 @@ pub fn block_comparisons(
         .collect()
 }
 
+/// The runs of blocks that count: not those of blocks that failed. If all failed, so did their variants.
+fn sessions_of(group: &Group, blocks: &[&BlockResult]) -> Vec<StoredSession> {
+    let measured = blocks.iter().filter(|block| block.failure.is_none());
+    let sessions: Vec<StoredSession> = measured
+        .map(|block| StoredSession {
+            entries: block.runs.clone(),
+            excluded: block.excluded.clone(),
+        })
+        .collect();
+    if !sessions.is_empty() {
+        return sessions;
+    }
+    let failed = blocks.iter().map(|block| {
+        let reason = block.failure.clone().unwrap_or_default();
+        let named = |name: &str| block.excluded.iter().any(|(one, _)| one == name);
+        let others = (group.cells.iter())
+            .filter(|cell| !named(&cell.name))
+            .map(|cell| (cell.name.clone(), reason_of(&cell.name, &reason)));
+        StoredSession {
+            entries: Vec::new(),
+            excluded: block.excluded.iter().cloned().chain(others).collect(),
+        }
+    });
+    failed.collect()
+}
+
+/// The part of a block's reasons (`a: x; b: y`) that is about one variant; all of them where none names it.
+fn reason_of(variant: &str, reasons: &str) -> String {
+    let mut parts = reasons.split("; ");
+    let own = parts.find_map(|part| part.strip_prefix(variant)?.strip_prefix(": "));
+    own.unwrap_or(reasons).to_owned()
+}
+
 /// Judges blocks of one group and one fingerprint as `genba bench` does.
 fn judge(
     all: StoredCampaign<'_>,
@@ -230,10 +263,7 @@ fn judge(
     };
     let runs = campaign.runs.saturating_mul(campaign.repeats);
     let plan = measurement_plan(all.resolved, group, host, runs, campaign.seed, &tree_of)?;
-    let sessions = blocks.iter().map(|block| StoredSession {
-        entries: block.runs.clone(),
-        excluded: block.excluded.clone(),
-    });
+    let sessions = sessions_of(group, blocks).into_iter();
     let measurement = stored_measurement(&plan, sessions, complete);
     let context = ReportContext {
         case: None,

@@ -113,7 +113,11 @@ fn table(out: &mut String, all: &Campaign, screen: Screen) {
                 ),
                 Cell::new(effect, style),
                 Cell::new(
-                    found.map(|one| verdicts::interval(one)).unwrap_or_default(),
+                    // An undecided effect is its interval.
+                    found
+                        .filter(|one| one.verdict != VerdictName::Undecided)
+                        .map(|one| verdicts::interval(one))
+                        .unwrap_or_default(),
                     DIM,
                 ),
                 found

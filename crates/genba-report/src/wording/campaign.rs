@@ -145,8 +145,8 @@ pub(crate) fn cost(plan: &CampaignDryRun) -> String {
             )
         }
         None => format!(
-            "{builds}{blocks}{each}: time unknown until a block is measured (of a plan file: write \
-             block_time and build_time into it, or measure the first blocks with --trial)"
+            "{builds}{blocks}{each}: time unknown until a block is measured; for a plan file, block_time and \
+             build_time in it or --trial give one"
         ),
     }
 }
