@@ -161,15 +161,25 @@ pub fn parse(
     required: &[&str],
     optional: &[&str],
 ) -> Result<Arguments, Refusal> {
+    let taken = [required, optional, &COMMON].concat();
+    // A misspelt name is often that of the argument that is missing.
+    if let Some(name) = given.keys().find(|name| !taken.contains(&name.as_str())) {
+        let shown: String = name.chars().take(40).collect();
+        let names = taken.join("`, `");
+        return Err(Refusal(format!(
+            "there is no argument `{shown}`; this tool takes `{names}`"
+        )));
+    }
     for name in required {
         if !given.contains_key(*name) {
             return Err(Refusal(format!("the argument `{name}` is missing")));
         }
     }
-    let takes = |name: &str| [required, optional, &COMMON].concat().contains(&name);
-    if let Some(name) = given.keys().find(|name| !takes(name)) {
-        let shown: String = name.chars().take(40).collect();
-        return Err(Refusal(format!("there is no argument `{shown}`")));
+    // One by one, so that the error can say which.
+    for (name, value) in &given {
+        let alone = Map::from_iter([(name.clone(), value.clone())]);
+        serde_json::from_value::<Arguments>(Value::Object(alone))
+            .map_err(|error| Refusal(format!("the argument `{name}`: {error}")))?;
     }
     serde_json::from_value(Value::Object(given)).map_err(|error| Refusal(error.to_string()))
 }

@@ -134,7 +134,11 @@ pub(crate) fn fix(
         ..Line::default()
     };
     line.options(arguments, None)?;
-    for (option, words) in [("build", &arguments.build), ("check", &arguments.check)] {
+    for (option, words) in [
+        ("build", &arguments.build),
+        ("clean", &arguments.clean),
+        ("check", &arguments.check),
+    ] {
         if let Some(words) = words {
             let text = shell_line(words, workspace, directory)?;
             line.word(format!("--{option}={text}"));

@@ -81,7 +81,14 @@ pub const TOOLS: [Tool; 10] = [
             `directory`, compares output and time. Returns the patch with its verdict, or why there is none. The tree \
             itself is not changed.",
         required: &[],
-        optional: &["case", "finding", "build", "check", "budget_seconds"],
+        optional: &[
+            "case",
+            "finding",
+            "build",
+            "clean",
+            "check",
+            "budget_seconds",
+        ],
         measures: true,
         line: fix,
     },
