@@ -23,7 +23,9 @@ pub fn compare_with_case(
     case: &str,
 ) -> Result<ComparisonReport, ExperimentError> {
     check_same_host(&now.host, earlier, case)?;
-    let usable = |variant: &&Variant| variant.excluded.is_none() && variant.runs > 0;
+    let usable = |variant: &&Variant| {
+        variant.excluded.is_none() && variant.runs > 0 && !is_of_another_case(&variant.name)
+    };
     let Some(first) = earlier.variants.iter().find(usable) else {
         return Err(ExperimentError::Plan {
             what: format!("case {case} has no variant with runs to compare with"),
@@ -40,7 +42,7 @@ pub fn compare_with_case(
         let old = same_name
             .find(|old| old.name == variant.name)
             .unwrap_or(first);
-        let name = format!("{} (case {case})", old.name);
+        let name = format!("{}{OF_CASE}{case})", old.name);
         for (metric, new) in &variant.metrics {
             let Some(old) = old.metrics.get(metric) else {
                 continue;
@@ -75,6 +77,14 @@ pub fn compare_with_case(
     }
     now.comparisons.extend(comparisons);
     Ok(now)
+}
+
+/// What the name of a variant that was measured in another case has behind its own name.
+const OF_CASE: &str = " (case ";
+
+/// Whether a report has a variant from another case, which it was compared with: its runs are older.
+fn is_of_another_case(name: &str) -> bool {
+    name.ends_with(')') && name.contains(OF_CASE)
 }
 
 /// Refuses an earlier report of another host.

@@ -118,7 +118,9 @@ impl Driver<'_> {
 
     /// Runs the set-up commands; returns the number of variants for which it started them.
     fn set_up(&mut self) -> (usize, Result<(), ExperimentError>) {
-        self.report_progress(Stage::SetUp, None, None);
+        if (self.plan.variants.iter()).any(|variant| !variant.setup.is_empty()) {
+            self.report_progress(Stage::SetUp, None, None);
+        }
         for index in 0..self.plan.variants.len() {
             if self.cancel.is_triggered() {
                 return (index, Ok(()));
@@ -341,7 +343,9 @@ impl Driver<'_> {
 
     /// Runs the clean-up commands of the variants whose set-up was started, even after Ctrl-C.
     fn clean_up(&mut self, begun: usize) {
-        self.report_progress(Stage::CleanUp, None, None);
+        if (self.plan.variants.iter()).any(|variant| !variant.cleanup.is_empty()) {
+            self.report_progress(Stage::CleanUp, None, None);
+        }
         // They take the time that they need, up to a limit of their own.
         let _protected = self.cancel.protect();
         for index in 0..begun {

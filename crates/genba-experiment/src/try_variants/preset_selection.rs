@@ -15,8 +15,10 @@ use crate::{Comparer, ExperimentError};
 const BUILD_BUDGET_SHARE: f64 = 0.5;
 /// Blocks that must fit into the budget for one more variant.
 const MIN_BLOCKS_PER_VARIANT: f64 = 8.0;
-/// Priority of the layout builds: after the two most promising presets.
+/// Priority of the layout builds among presets: after the two most promising ones.
 const LAYOUT_PROMISE: u8 = 84;
+/// Priority of the layout builds beside named variants: after all of them.
+const LAYOUT_PROMISE_BESIDE_NAMED: u8 = 0;
 /// Number of variants measured however short the budget is.
 const MIN_VARIANTS: usize = 4;
 
@@ -32,8 +34,12 @@ pub(super) fn select_changes(
     }
     if changes.iter().any(VariantChange::is_other_code) && builder.builds() {
         let recipes = genba_build::layout_presets(builder.is_rust()).into_iter();
+        let priority = match options.auto {
+            true => LAYOUT_PROMISE,
+            false => LAYOUT_PROMISE_BESIDE_NAMED,
+        };
         changes.extend(recipes.take(options.layouts).map(|recipe| VariantChange {
-            priority: LAYOUT_PROMISE,
+            priority,
             ..VariantChange::build(recipe)
         }));
     }
@@ -54,7 +60,14 @@ pub(super) fn contenders(
     let mut tried = Vec::new();
     let began = comparer.elapsed();
     for change in changes {
-        if options.auto
+        // Named variants are all measured; layout builds must leave time for them, and none is needed
+        // where no other code came out.
+        let is_layout = change.kind == ChangeKind::Layout;
+        if !options.auto && is_layout && !contenders.iter().any(|one| one.change.is_other_code()) {
+            continue;
+        }
+        let may_be_left_out = options.auto || options.builds_count && is_layout;
+        if may_be_left_out
             && change.unavailable.is_none()
             && let Some(reason) = no_time(
                 comparer,

@@ -102,8 +102,9 @@ pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> DrawnCurve {
     let mut axis = String::new();
     let mut used = 0;
     for ((x, _), label) in curve.points.iter().zip(&curve.labels) {
-        let at = column(*x);
         let wide = label.chars().count();
+        // A label at the right edge ends there.
+        let at = column(*x).min((width + 4).saturating_sub(wide));
         if (used == 0 || at > used) && at + wide <= width + 4 {
             axis.push_str(&" ".repeat(at - used));
             axis.push_str(label);

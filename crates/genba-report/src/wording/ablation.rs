@@ -38,6 +38,10 @@ pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
         high: value.abs() + half,
     };
     // Both numbers have the unit of the larger one, also where the interval contains zero.
+    if unit == "seconds" && e.value == 0.0 && half == 0.0 {
+        // A clock of ticks, which no run reached.
+        return "0 s".to_owned();
+    }
     if unit == "seconds" {
         let (scale, name) = format::time_unit(e.value.abs().max(half));
         let places = format::decimals(half * scale, 3);

@@ -23,11 +23,12 @@ fn signed(share: f64, places: usize) -> String {
 
 /// Returns a share in percent; an empty string where it is not a number.
 pub(crate) fn percent(share: f64) -> String {
-    if share.is_finite() {
-        format!("{:.1} %", 100.0 * share).replace('-', "−")
-    } else {
-        String::new()
+    if !share.is_finite() {
+        return String::new();
     }
+    // Of what is more than the baseline no decimal is known.
+    let places = if share.abs() < 1.0 { 1 } else { 0 };
+    format!("{:.places$} %", 100.0 * share).replace('-', "−")
 }
 
 /// Returns the change of the metric by a culprit: `wall time +2.1 % (+1.5 % … +2.8 %)`.

@@ -72,6 +72,7 @@ pub(crate) fn verdict(report: &TrialReport) -> String {
             effect(&keep.ratio),
             metrics::phrase(&report.metric)
         ),
+        None if measured == 0 => "no variant was measured: the reasons are in the table".to_owned(),
         None => {
             let open = report.tried.iter().filter(|one| {
                 one.pairs > 0

@@ -290,7 +290,7 @@ impl CompareArgs {
         self.json.check_output(Some(self.output()))?;
         if self.commands().is_empty() {
             return Err(Failure::usage(
-                "no command to measure: write genba bench 'COMMAND' 'OTHER COMMAND'",
+                "no command to measure: give each as one word, as in 'COMMAND ARGUMENT' 'OTHER COMMAND'",
             ));
         }
         if let Some(name) = &self.commands.left_over {

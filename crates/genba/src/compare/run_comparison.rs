@@ -235,7 +235,15 @@ fn earlier(
     let Some(wanted) = &args.against else {
         return Ok(None);
     };
-    let case = store.find_baseline(wanted)?;
+    let case = store.find_baseline(wanted).map_err(|error| {
+        match genba_build::rev_parse(Path::new("."), wanted) {
+            Ok(_) => Failure::usage(format!(
+                "{error}\n  {wanted} is a revision of git; to build and measure it: genba gate --against {wanted} \
+                 --build COMMAND 'COMMAND'"
+            )),
+            Err(_) => error.into(),
+        }
+    })?;
     let Some(report) = case.comparison()? else {
         return Err(Failure::usage(format!(
             "case {} has no complete comparison; make one with: genba bench",

@@ -1,11 +1,13 @@
 //! Arguments of builds in copies of the source tree, shared by `try` and `ablate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_experiment::try_variants::BuildPlan;
 use genba_units::parse_duration;
+
+use crate::exit_code::Failure;
 
 /// How the project is built.
 #[derive(Debug, ClapArgs)]
@@ -38,4 +40,12 @@ impl BuildArgs {
             keep_directory: false,
         })
     }
+}
+
+/// Fails where a patch cannot be read: before anything is built for minutes.
+pub fn check_patch(path: &Path) -> Result<(), Failure> {
+    let read = std::fs::read(path);
+    read.map(drop).map_err(|error| {
+        Failure::usage(format!("cannot read the patch {}: {error}", path.display()))
+    })
 }

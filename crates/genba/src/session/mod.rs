@@ -9,7 +9,7 @@ mod resume;
 mod stored_document;
 mod workload_causes;
 
-pub use build_args::BuildArgs;
+pub use build_args::{BuildArgs, check_patch};
 pub use experiment_args::{ExperimentArgs, line_as_given, line_of};
 pub use experiment_session::Session;
 pub use resume::{repeat, resume};

@@ -13,7 +13,7 @@ use genba_report::{page, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{BuildArgs, ExperimentArgs, Session, line_as_given};
+use crate::session::{BuildArgs, ExperimentArgs, Session, check_patch, line_as_given};
 
 /// Arguments of `genba ablate`.
 #[derive(Debug, ClapArgs)]
@@ -124,6 +124,10 @@ fn planned(args: &Args, seed: u64, build: &mut Build<'_>) -> Result<AblatePlan, 
             Some(line) => args.experiment.variant(name, line)?,
             None => args.experiment.variant_as_given(name, &args.command)?,
         };
+        switched
+            .patches
+            .iter()
+            .try_for_each(|path| check_patch(path))?;
         for (variable, value) in &switched.variables {
             variant
                 .spec

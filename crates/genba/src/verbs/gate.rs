@@ -9,7 +9,7 @@ use genba_report::export;
 
 use genba_units::{parse_duration, parse_share};
 
-use crate::compare::{self, CompareArgs, write};
+use crate::compare::{self, CompareArgs, Compared, write};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
@@ -67,6 +67,11 @@ pub struct Args {
 
 /// Runs `genba gate`.
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
+    if let Some("" | "latest") = args.set_baseline.as_deref() {
+        return Err(Failure::usage(
+            "--set-baseline: this is no name; --against latest is the newest comparison",
+        ));
+    }
     let mut base = None;
     if let Some(build) = &args.build
         && let Some(reference) = args.compare.against.take()
@@ -86,7 +91,8 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let refused = (done.whole.comparisons.iter())
         .filter(|one| one.metric == done.whole.metric)
         .any(|one| one.is_worse_by(args.threshold));
-    keep(&args, refused, done.whole.case.as_deref())?;
+    let kept = keep(&args, refused, &done)?;
+    done.notes.extend(kept);
     let mut counted = None;
     if base.is_some() && !args.no_count && done.exit == Exit::Done {
         match compare::count_both(&args.compare, &interrupt::token()?, output) {
@@ -134,21 +140,36 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     Ok(exit)
 }
 
-/// Marks a refused case, or gives one that passed its name.
-fn keep(args: &Args, refused: bool, case: Option<&str>) -> Result<(), Failure> {
-    let Some(case) = case else {
-        return Ok(());
+/// Marks a refused case, or gives one that passed its name; what became of the name.
+fn keep(args: &Args, refused: bool, done: &Compared) -> Result<Option<String>, Failure> {
+    let Some(case) = done.whole.case.as_deref() else {
+        return Ok(None);
     };
     let store = Store::open_root();
     if refused {
         store.find_to_write(case)?.mark_refused()?;
-    } else if let Some(name) = &args.set_baseline {
-        let (revision, _) = compare::revision(None)?;
-        let baseline = Baseline {
-            case: case.to_owned(),
-            commit: revision.map(|one| one.commit).unwrap_or_default(),
-        };
-        store.set_baseline(name, baseline)?;
     }
-    Ok(())
+    let Some(name) = &args.set_baseline else {
+        return Ok(None);
+    };
+    let why_not = match done.exit {
+        _ if refused => "it was refused",
+        Exit::Done => "",
+        Exit::Interrupted => "it was interrupted",
+        _ => "a command failed",
+    };
+    if !why_not.is_empty() {
+        return Ok(Some(format!(
+            "case {case} is not kept as {name}: {why_not}"
+        )));
+    }
+    let (revision, _) = compare::revision(None)?;
+    let baseline = Baseline {
+        case: case.to_owned(),
+        commit: revision.map(|one| one.commit).unwrap_or_default(),
+    };
+    store.set_baseline(name, baseline)?;
+    Ok(Some(format!(
+        "case {case} is kept as {name}: --against {name}"
+    )))
 }

@@ -13,14 +13,14 @@ use genba_experiment::try_variants::{
     self, SessionInfo, TryOptions, TryResult, VariantBuilder, VariantChange, document,
 };
 use genba_investigate::diff::{Effort, Subject, diff_against_baseline};
-use genba_model::{CaseKind, Finding, ProfileDiff, Workload};
+use genba_model::{CaseKind, ChangeKind, Finding, ProfileDiff, TriedOutcome, Workload};
 use genba_report::{page, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::other_meanings::refuse_recording;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
-use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
+use crate::session::{BuildArgs, ExperimentArgs, Session, causes, check_patch};
 use crate::verbs::campaign;
 
 /// Arguments of `genba try`.
@@ -140,7 +140,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let options = TryOptions {
         auto,
         budget: args.budget(auto, changes.len()),
-        builds_count: true,
+        // What was asked for is measured however long its builds take, unless a time is given.
+        builds_count: auto || args.experiment.budget.is_some(),
         layouts: args.layouts,
         causes: known,
         cpus,
@@ -208,8 +209,15 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     drop((comparer, place));
     drop(removing);
     let html = page::trial_html(&document);
-    session.finish(&document, &html, &args.experiment.json, |screen| {
+    let exit = session.finish(&document, &html, &args.experiment.json, |screen| {
         terminal::trial(&document, screen)
+    })?;
+    let mut asked = (document.tried.iter()).filter(|one| one.kind != ChangeKind::Layout);
+    let any_failed = (asked.clone()).any(|one| one.outcome == TriedOutcome::Failed);
+    let all_failed = any_failed && asked.all(|one| one.outcome == TriedOutcome::Failed);
+    Ok(match exit {
+        Exit::Done if all_failed => Exit::TargetFailed,
+        exit => exit,
     })
 }
 
@@ -308,6 +316,10 @@ impl Args {
 
     /// The changes named on the command line.
     fn changes(&self, cpus: &[usize]) -> Result<Vec<VariantChange>, Failure> {
+        self.patch.iter().try_for_each(|path| check_patch(path))?;
+        for name in &self.git_ref {
+            genba_build::rev_parse(&self.building.source, name).map_err(Failure::usage)?;
+        }
         let mut changes: Vec<VariantChange> = self
             .patch
             .iter()

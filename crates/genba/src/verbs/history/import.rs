@@ -49,6 +49,11 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
             files.push(path.clone());
         }
     }
+    if files.is_empty() {
+        return Err(Failure::usage(
+            "no new/sample.json of Criterion in the directory; name the files to import",
+        ));
+    }
     let mut history = History::open(&args.store.location()?)?;
     let (mut new, mut benchmarks) = (0, 0);
     for path in &files {
@@ -61,15 +66,14 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
         benchmarks += recording.measurements.len();
         new += usize::from(history.record(&recording)? == Recorded::New);
     }
+    let known = match files.len() - new {
+        0 => String::new(),
+        known => format!(" ({known} imported before)"),
+    };
     output.result(&format!(
-        "{new} of {} files imported, {benchmarks} measurements in them; genba history show\n",
+        "{new} of {} files imported{known}, {benchmarks} measurements in them; genba history show\n",
         files.len()
     ))?;
-    if files.is_empty() {
-        return Err(Failure::usage(
-            "no new/sample.json of Criterion in the directory",
-        ));
-    }
     Ok(Exit::Done)
 }
 
