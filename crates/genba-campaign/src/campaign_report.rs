@@ -348,3 +348,50 @@ fn notes(
     notes.extend(remarks.into_iter().take(MAX_BLOCK_NOTES).cloned());
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_plans::block_result;
+
+    fn group() -> Group {
+        let cell = |name: &str| crate::block_matrix::Cell {
+            name: name.to_owned(),
+            revision: 0,
+            build: 0,
+            option: 0,
+        };
+        Group {
+            name: String::new(),
+            cells: vec![cell("old"), cell("new")],
+        }
+    }
+
+    fn failed(reasons: &str) -> BlockResult {
+        BlockResult {
+            failure: Some(reasons.to_owned()),
+            ..block_result("k", "node")
+        }
+    }
+
+    #[test]
+    fn failed_blocks_do_not_count_where_others_were_measured() {
+        let (bad, good) = (failed("old: x; new: y"), block_result("l", "node"));
+        let sessions = sessions_of(&group(), &[&bad, &good]);
+        assert_eq!(sessions.len(), 1);
+        assert!(sessions[0].excluded.is_empty());
+    }
+
+    #[test]
+    fn variants_of_failed_blocks_alone_are_excluded_each_with_its_reason() {
+        let bad = failed("old: not found; new: exited with code 1");
+        let sessions = sessions_of(&group(), &[&bad]);
+        let reasons: Vec<(&str, &str)> = (sessions[0].excluded.iter())
+            .map(|(name, why)| (name.as_str(), why.as_str()))
+            .collect();
+        assert_eq!(
+            reasons,
+            [("old", "not found"), ("new", "exited with code 1")]
+        );
+    }
+}

@@ -328,3 +328,40 @@ fn two_writers_get_different_cases() {
     let distinct: std::collections::HashSet<_> = cases.iter().collect();
     assert_eq!(distinct.len(), cases.len());
 }
+
+#[test]
+fn latest_of_a_kind_is_the_newest_of_that_kind_and_other_kinds_are_refused() {
+    use genba_model::CaseKind::{Comparison, Investigation};
+    let (_keep, store) = store();
+    let first = store.create(&workload(), &host()).unwrap().id().to_owned();
+    let other = (store.create_comparison(&workload(), &host()).unwrap())
+        .id()
+        .to_owned();
+    assert_eq!(store.id_among("latest", &[Investigation]).unwrap(), first);
+    assert_eq!(store.id_among("latest", &[Comparison]).unwrap(), other);
+    assert_eq!(store.id_among(&first, &[Investigation]).unwrap(), first);
+    let refused = store.id_among(&other, &[Investigation]).unwrap_err();
+    assert!(matches!(refused, Error::OtherKind { .. }), "{refused}");
+    let none = store
+        .id_among("latest", &[genba_model::CaseKind::Sweep])
+        .unwrap_err();
+    assert!(matches!(none, Error::NoneOfKind { .. }), "{none}");
+}
+
+#[test]
+fn finding_is_found_by_its_number_from_one_on() {
+    let (_keep, store) = store();
+    let case = store.create(&workload(), &host()).unwrap();
+    for number in [0, 1] {
+        let error = case.finding(number).unwrap_err().to_string();
+        assert!(error.contains("has no findings"), "{error}");
+    }
+    let all = investigation();
+    let many = all.findings.len() as u32;
+    case.put_investigation(&all).unwrap();
+    if many > 0 {
+        assert_eq!(case.finding(1).unwrap(), all.findings[0]);
+    }
+    assert!(case.finding(0).is_err());
+    assert!(case.finding(many + 1).is_err());
+}

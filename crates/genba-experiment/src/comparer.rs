@@ -112,7 +112,14 @@ impl<'a> Comparer<'a> {
                     seconds,
                 })
             }
-            Err(ExperimentError::NothingLeft { reasons, .. }) => Ok(failed(reasons.join("\n"))),
+            Err(ExperimentError::NothingLeft { reasons, .. }) => {
+                // Who asks knows which variant it is.
+                let named = format!("{}: ", variant.name);
+                let bare =
+                    |reason: &String| reason.strip_prefix(&named).unwrap_or(reason).to_owned();
+                let reasons: Vec<String> = reasons.iter().map(bare).collect();
+                Ok(failed(reasons.join("\n")))
+            }
             Err(error) => Err(error),
         }
     }

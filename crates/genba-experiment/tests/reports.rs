@@ -222,3 +222,13 @@ fn user_time_of_short_runs_is_known_to_be_sampled() {
     assert!(!said(Metric::User, 0.5, 0.0));
     assert!(!said(Metric::Cpu, 0.02, 0.0));
 }
+
+#[test]
+fn runs_that_a_case_took_from_an_older_one_are_not_its_own() {
+    let oldest = report_of(&["a"], &[1.0], 20);
+    let middle = report_of(&["b"], &[2.0], 20);
+    let middle = compare_with_case(middle, &oldest, "7f3a").expect("the same host");
+    let now = report_of(&["c"], &[2.0], 20);
+    let all = compare_with_case(now, &middle, "81c0").expect("the same host");
+    assert_eq!(all.variants[0].name, "b (case 81c0)");
+}

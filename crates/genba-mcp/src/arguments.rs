@@ -205,6 +205,21 @@ mod tests {
     }
 
     #[test]
+    fn refusal_names_the_argument() {
+        let why = |value| {
+            parse(given(value), &["command"], &["metric"])
+                .unwrap_err()
+                .0
+        };
+        assert!(
+            why(json!({"comand": ["./x"]}))
+                .contains("no argument `comand`; this tool takes `command`")
+        );
+        assert!(why(json!({"metric": "wall"})).contains("`command` is missing"));
+        assert!(why(json!({"command": "./x"})).starts_with("the argument `command`: invalid type"));
+    }
+
+    #[test]
     fn every_argument_has_a_description() {
         let all = [
             "command",

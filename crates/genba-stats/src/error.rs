@@ -21,8 +21,8 @@ pub enum StatsError {
     },
     /// A ratio needs positive values.
     #[error(
-        "value {index} is {value}: a ratio needs positive values (is the clock or the metric too \
-         coarse for a run this short?)"
+        "the value of run {} is {value}, and a ratio needs positive values: is its clock too coarse for a run this \
+         short? (--metric cpu, or longer runs)", index + 1
     )]
     NotPositive {
         /// Index from 0.

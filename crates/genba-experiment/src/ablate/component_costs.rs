@@ -57,6 +57,8 @@ pub fn ablation(
         Some(all_off) => {
             each(&|series| costs.sum(series, &[(all_off, 1.0)], alone.map(|at| (at, -1.0))))
         }
+        // Of components of which none was measured nothing is left over.
+        None if usable.is_empty() => Vec::new(),
         // whole − Σ (whole − without i)
         None => each(&|series| {
             let mut terms = vec![(0, 1.0 - usable.len() as f64)];

@@ -113,11 +113,18 @@ impl SourceFinder<'_, '_, '_> {
             return Ok(if self.measurement.exceeds(SEARCH_BUDGET_SHARE) {
                 BisectionOutcome::Undecided
             } else {
-                self.measurement.notes.push(format!(
-                    "no region saves more than {:.0} %: the cost is spread over many regions, or is in \
-                     text that cannot be switched off",
-                    100.0 * self.negligible() / self.level()
-                ));
+                let percent = 100.0 * self.negligible() / self.level();
+                let is_noise = self.negligible() > NEGLIGIBLE_SHARE * self.level();
+                self.measurement.notes.push(match is_noise {
+                    true => format!(
+                        "no region saves more than {percent:.0} %, the noise of single runs here: repeat it on a \
+                         quieter machine, or with --metric exact-instructions"
+                    ),
+                    false => format!(
+                        "no region saves more than {percent:.0} %: the cost is spread over many regions, or is in \
+                         text that cannot be switched off"
+                    ),
+                });
                 BisectionOutcome::NoDifference
             });
         }

@@ -48,8 +48,10 @@ impl Proposal {
 
 /// How proposals are tried.
 pub struct FixOptions {
-    /// Time limit, seconds.
+    /// Time limit for measuring, seconds.
     pub budget: f64,
+    /// Whether nobody chose it: then measuring may take as long as the builds did.
+    pub is_default_budget: bool,
     /// Builds that show the layout effect.
     pub layouts: usize,
     /// The project's own tests: a shell command, run in the copy.
@@ -179,6 +181,7 @@ pub fn try_proposals(
         auto: false,
         budget: options.budget,
         builds_count: false,
+        as_long_as_builds: options.is_default_budget,
         layouts: options.layouts,
         causes: Some(Vec::new()),
         cpus: Vec::new(),

@@ -62,7 +62,7 @@ impl BaselineRun {
         let run = comparer.run_once(&template, 0)?;
         if let Some(reason) = run.failed {
             return Err(ExperimentError::NothingLeft {
-                reasons: vec![reason],
+                reasons: vec![format!("{}: {reason}", baseline.name)],
                 usage: false,
             });
         }

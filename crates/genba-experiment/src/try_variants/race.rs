@@ -131,7 +131,10 @@ pub(crate) fn race(
         // A later round may be too short to see that again.
         plan.check_output &= !alone.output_varies();
         comparer.say(
-            &format!("{}: {} variants", rules.what, running.len()),
+            &match running.len() {
+                1 => format!("{}: one variant", rules.what),
+                many => format!("{}: {many} variants", rules.what),
+            },
             Some(left),
         );
         let began = comparer.elapsed();

@@ -110,6 +110,7 @@ mod tests {
             auto: true,
             budget: 120.0,
             builds_count: true,
+            as_long_as_builds: false,
             layouts: 0,
             causes: None,
             cpus: Vec::new(),

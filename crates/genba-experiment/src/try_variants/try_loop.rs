@@ -22,6 +22,9 @@ pub struct TryOptions {
     pub budget: f64,
     /// Whether builds and the first run use the budget, too.
     pub builds_count: bool,
+    /// Whether measuring may take as long as the builds did, up to [`MAX_SECONDS_AS_BUILDS`]: for a budget that nobody
+    /// chose. Who waited for minutes of builds wants a verdict.
+    pub as_long_as_builds: bool,
     /// Number of builds that show the layout effect, if anything is built.
     pub layouts: usize,
     /// Causes found by `explain`, the largest gain first; `None` to run it.
@@ -58,6 +61,9 @@ pub struct TryResult {
 /// Share of the budget by which the first race ends; the rest is for the combination.
 const RACE_BUDGET_SHARE: f64 = 0.8;
 
+/// Longest time for measuring where it may take as long as the builds, seconds.
+const MAX_SECONDS_AS_BUILDS: f64 = 120.0;
+
 /// Compares `changes` (and with [`TryOptions::auto`] the presets) with the plan's only variant.
 ///
 /// # Errors
@@ -85,11 +91,15 @@ pub fn run(
         true => 0.0,
         false => comparer.elapsed(),
     };
+    let measuring = match options.as_long_as_builds {
+        true => (options.budget).max(comparer.elapsed().min(MAX_SECONDS_AS_BUILDS)),
+        false => options.budget,
+    };
     let rules = RaceRules {
         until: if options.auto {
             options.budget * RACE_BUDGET_SHARE
         } else {
-            options.budget + uncounted
+            measuring + uncounted
         },
         drop_early: options.auto,
         family,

@@ -106,7 +106,11 @@ fn variants(out: &mut String, report: &TrialReport) {
             escape_fit(&tried.name, 200),
             class(tried.outcome),
             escape(&wording::outcome(tried, report.delta)),
-            tried.build_seconds.map_or(String::new(), format::duration),
+            tried
+                .build_seconds
+                // A build of an earlier session, which was not timed again.
+                .filter(|seconds| *seconds > 0.0)
+                .map_or(String::new(), format::duration),
             escape_fit(&tried.change, 600),
         );
     }

@@ -85,12 +85,14 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         Some(_) => "all off",
         None => "remaining",
     };
-    row(
-        name.to_owned(),
-        &ablation.residual,
-        Cell::new("", DIM),
-        false,
-    );
+    if !ablation.residual.is_empty() {
+        row(
+            name.to_owned(),
+            &ablation.residual,
+            Cell::new("", DIM),
+            false,
+        );
+    }
     out.push_str(&table.render(screen));
     out.push('\n');
     for sentence in wording::sentences(ablation) {

@@ -30,9 +30,15 @@ pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
             CaseState::Unreadable => ERROR,
         };
         let readable = case.state != CaseState::Unreadable;
+        // A single word is a line for the shell, or an experiment's command.
+        let command = match &case.command[..] {
+            [line] => safe_text::sanitise(line),
+            words => safe_text::command(words),
+        };
         let command = match &case.name {
-            Some(name) => format!("{name}: {}", safe_text::command(&case.command)),
-            None => safe_text::command(&case.command),
+            Some(name) if *name == command => command,
+            Some(name) => format!("{name}: {command}"),
+            None => command,
         };
         table.row(vec![
             Cell::new(&case.id, STRONG),

@@ -51,6 +51,12 @@ fn side(time: Option<Estimate>) -> String {
     time.map_or_else(|| "—".to_owned(), |time| format::seconds(time.value))
 }
 
+/// Seconds of a run of the side that takes longer; 0 where times are not known.
+fn seconds_of_larger(diff: &ProfileDiff) -> f64 {
+    let of = |seconds: Option<f64>| seconds.unwrap_or(0.0);
+    of(diff.before.seconds).max(of(diff.after.seconds))
+}
+
 fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
     let counted = diff.functions.iter().any(|one| one.calls.is_some());
     let timed = diff.before.seconds.is_some();
@@ -68,11 +74,7 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
     columns.extend([Column::flexible("function", 14), Column::flexible("", 14)]);
     let mut table = Table::new(columns);
     // Functions that neither moved nor changed noticeably are not shown.
-    let whole = diff
-        .before
-        .seconds
-        .unwrap_or(0.0)
-        .max(diff.after.seconds.unwrap_or(0.0));
+    let whole = seconds_of_larger(diff);
     let is_shown = |one: &&FunctionDiff| {
         !timed || !one.moved.is_empty() || one.change.value.abs() >= MIN_SHARE_OF_CHANGE * whole
     };
@@ -136,13 +138,16 @@ fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
 }
 
 fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
-    if diff.instructions.is_empty() {
-        return;
-    }
-    let mut all: Vec<_> = diff.instructions.iter().collect();
     let gap = |one: &genba_model::InstructionDiff| {
         (one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).abs()
     };
+    let least = MIN_SHARE_OF_CHANGE * seconds_of_larger(diff);
+    let mut all: Vec<_> = (diff.instructions.iter())
+        .filter(|one| least == 0.0 || gap(one) >= least)
+        .collect();
+    if all.is_empty() {
+        return;
+    }
     all.sort_by(|one, two| gap(two).total_cmp(&gap(one)));
     let mut table = Table::new(vec![
         Column::right("change"),

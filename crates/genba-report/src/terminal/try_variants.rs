@@ -81,7 +81,11 @@ fn table(out: &mut String, report: &TrialReport, screen: Screen) {
         } else {
             String::new()
         };
-        let build = tried.build_seconds.map_or(String::new(), format::duration);
+        let build = tried
+            .build_seconds
+            // A build of an earlier session, which was not timed again.
+            .filter(|seconds| *seconds > 0.0)
+            .map_or(String::new(), format::duration);
         table.row(vec![
             Cell::new(tried.name.as_str(), STRONG),
             Cell::new(outcome, style(tried.outcome)),

@@ -78,8 +78,9 @@ pub(super) fn section(out: &mut String, all: &Waits, findings: usize, screen: Sc
         screen.paint(HEAD, "WALL"),
         safe_text::fit(&division, screen.columns().saturating_sub(7))
     ));
-    for (index, one) in all.findings.iter().take(findings).enumerate() {
-        finding(out, index + 1, one, screen);
+    // Numbers are those of the findings below, which `fix`, `prove` and `annotate` take.
+    for one in all.findings.iter().take(findings) {
+        finding(out, " ·", one, screen);
     }
     no_cause(out, all, screen);
     for (text, share) in short_steps(all).into_iter().take(MAX_STEPS_OF_SECTION) {
@@ -137,7 +138,7 @@ fn causes(out: &mut String, all: &Waits, screen: Screen) {
         if index > 0 {
             out.push('\n');
         }
-        finding(out, index + 1, one, screen);
+        finding(out, &format!("{:>2}", index + 1), one, screen);
     }
     let rest = all.findings.len().saturating_sub(MAX_ROWS);
     more(out, rest, "more finding", screen);
@@ -152,10 +153,10 @@ fn no_cause(out: &mut String, all: &Waits, screen: Screen) {
     }
 }
 
-fn finding(out: &mut String, number: usize, one: &WaitFinding, screen: Screen) {
+fn finding(out: &mut String, number: &str, one: &WaitFinding, screen: Screen) {
     let gain = format!("wall time {}", findings::speedup(&one.predicted_speedup));
     let cause = one.cause.id();
-    let left = format!("{number:>2} {}", screen.paint(STRONG, cause));
+    let left = format!("{number} {}", screen.paint(STRONG, cause));
     let used = 3 + cause.len() + gain.chars().count();
     let gap = screen.columns().saturating_sub(used).clamp(2, 40);
     let gain = screen.paint(GOOD, &gain);

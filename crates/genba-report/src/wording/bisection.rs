@@ -74,6 +74,10 @@ pub(crate) fn without_culprit(all: &Bisection) -> Option<String> {
     };
     match all.outcome {
         BisectionOutcome::Found => None,
+        BisectionOutcome::NoDifference if all.of == BisectionKind::Source => Some(format!(
+            "no region is shown to cost more than others in {}",
+            metrics::phrase(&all.metric)
+        )),
         BisectionOutcome::NoDifference => Some(format!(
             "both ends are equivalent within ±{} in {}: nothing to bisect",
             format::share(all.comparisons.first().map_or(0.01, |one| one.delta)),

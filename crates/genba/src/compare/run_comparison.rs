@@ -128,6 +128,8 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
             exit = Exit::Interrupted;
         }
         notes.push(history_store::keep(store, &reports, &counted, args)?);
+    } else if args.history.is_some() {
+        notes.push("interrupted: nothing is recorded in the history".to_owned());
     }
     Ok(Compared {
         reports,

@@ -105,8 +105,13 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     session.check_stored()?;
     let found = ablation(&ablate, &measured?, session.setting());
     let html = page::ablation_html(&found);
-    session.finish(&found, &html, &args.experiment.json, |screen| {
+    let exit = session.finish(&found, &html, &args.experiment.json, |screen| {
         terminal::ablation(&found, screen)
+    })?;
+    let none_measured = found.components.iter().all(|one| one.costs.is_empty());
+    Ok(match exit {
+        Exit::Done if none_measured => Exit::TargetFailed,
+        exit => exit,
     })
 }
 

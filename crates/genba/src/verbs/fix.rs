@@ -217,6 +217,7 @@ fn tried(
     let given = args.experiment.budget.map(|budget| budget.as_secs_f64());
     let options = FixOptions {
         budget: given.unwrap_or(BUDGET_PER_VARIANT * (proposals.len() + args.layouts) as f64),
+        is_default_budget: given.is_none(),
         layouts: args.layouts,
         check: args.check.clone(),
     };

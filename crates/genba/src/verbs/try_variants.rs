@@ -142,6 +142,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         budget: args.budget(auto, changes.len()),
         // What was asked for is measured however long its builds take, unless a time is given.
         builds_count: auto || args.experiment.budget.is_some(),
+        as_long_as_builds: !auto && args.experiment.budget.is_none(),
         layouts: args.layouts,
         causes: known,
         cpus,

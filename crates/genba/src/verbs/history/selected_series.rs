@@ -80,17 +80,28 @@ impl SelectArgs {
 /// Lists the series that are selected; of all metrics unless one is named.
 pub fn list(args: &SelectArgs) -> Result<SeriesList, Failure> {
     let location = &args.store.location()?;
-    let series = History::open_existing(location)?.series(&args.filter(""))?;
+    let mut history = History::open_existing(location)?;
+    let series = history.series(&args.filter(""))?;
     if series.is_empty() {
-        return Err(Failure::usage(format!(
-            "no series in {} is selected; list all of them with: genba history list",
-            location.display()
-        )));
+        return Err(nothing_selected(&mut history, &location.display()));
     }
     Ok(SeriesList {
         genba: env!("CARGO_PKG_VERSION").to_owned(),
         store: location.display(),
         series,
+    })
+}
+
+/// Why no series is selected: there is none, or none like that.
+fn nothing_selected(history: &mut History, store: &str) -> Failure {
+    let any = history.series(&SeriesFilter::default());
+    Failure::usage(match any.is_ok_and(|all| all.is_empty()) {
+        true => format!(
+            "{store} has no measurements yet; make some with: genba history record -- COMMAND"
+        ),
+        false => {
+            format!("no series in {store} is selected; list all of them with: genba history list")
+        }
     })
 }
 
@@ -109,10 +120,7 @@ pub fn report(
         selected = history.series(&filter)?;
     }
     if selected.is_empty() {
-        return Err(Failure::usage(format!(
-            "no series in {} is selected; list them with: genba history list",
-            location.display()
-        )));
+        return Err(nothing_selected(&mut history, &location.display()));
     }
     let points = PointFilter {
         branch: args.branch.clone(),
