@@ -64,7 +64,7 @@ impl FunctionCode {
             let skipped = executed.is_some_and(|executed| {
                 executed.count(call.address) == 0 && executed.count(call.end()) > 0
             });
-            skipped || symbol().is_some_and(|symbol| never_returns(&symbol.name))
+            skipped || symbol().is_some_and(|symbol| never_returns(&symbol.name, symbol.is_plt()))
         };
         let counted = executed.filter(|executed| executed.count(begin) > 0);
         let never_ran =

@@ -154,6 +154,8 @@ pub enum Fix {
     RememberEnd,
     /// Keep where a walk along a list ended.
     RememberPlace,
+    /// Leave out walks along a list from which nothing comes but where they end.
+    SkipWalk,
     /// Walk a tree once for all that is looked for in it.
     WalkOnceForAll,
     /// Avoid moving the elements of an array.

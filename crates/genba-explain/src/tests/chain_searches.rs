@@ -222,7 +222,7 @@ fn list_followed_to_its_end_for_each_item_is_quadratic() {
         assert!(found[0].residual_fraction.high < 0.1);
         assert!(has_fact(&found, |fact| matches!(
             fact,
-            Fact::Quadratic(QuadraticFact::ListWalks { walks: SEARCHES, elements })
+            Fact::Quadratic(QuadraticFact::ListWalks { walks: SEARCHES, elements, idle: false })
                 if (elements - 2000.0).abs() < 1.0
         )));
     }

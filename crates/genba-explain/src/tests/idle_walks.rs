@@ -1,13 +1,14 @@
 //! Walks along lists from which nothing comes, and near misses.
 
-use genba_model::Fix;
+use genba_model::{Fact, Fix, QuadraticFact};
 use genba_observe::SilentStore;
 use iced_x86::code_asm::*;
 
+use crate::candidate::Candidate;
 use crate::causes::quadratic;
 use crate::input::analysis_input::AnalysisInput;
 use crate::tests::observed_repetition::{observations, point, seen};
-use crate::tests::synthetic::{call, function, program};
+use crate::tests::synthetic::{call, function, has_fact, program};
 
 const WALKS: u64 = 5000;
 
@@ -21,6 +22,8 @@ enum With {
     /// The same by a function.
     CallsUnmark(f64),
     Sums,
+    /// The sum is in the frame.
+    SumsInFrame,
     /// It is compared with what is looked for.
     Key,
 }
@@ -33,18 +36,24 @@ fn walks(elements: u64, with: With) -> AnalysisInput {
         "close",
         |a| {
             let (mut again, mut head) = (a.create_label(), a.create_label());
+            let mut next = a.create_label();
             a.nop()?;
             a.set_label(&mut again)?;
             a.mov(rbx, r14)?;
             a.set_label(&mut head)?;
             match with {
-                With::Tests => a.cmp(qword_ptr(rbx + 24), 3)?,
+                With::Tests => a.cmp(dword_ptr(rbx + 24), 3)?,
                 With::Unmarks(_) => a.and(dword_ptr(rbx + 24), -2)?,
                 With::CallsUnmark(_) => a.call(0x40_2000)?,
+                With::SumsInFrame => a.add(qword_ptr(rsp + 8), rcx)?,
                 With::Sums => a.add(rcx, qword_ptr(rbx + 24))?,
                 With::Key => a.cmp(dword_ptr(rbx + 24), esi)?,
             }
-            a.nop()?;
+            match with {
+                With::Tests => a.je(next)?,
+                _ => a.nop()?,
+            }
+            a.set_label(&mut next)?;
             a.mov(rbx, qword_ptr(rbx + 8))?;
             a.test(rbx, rbx)?;
             a.jne(head)?;
@@ -55,7 +64,7 @@ fn walks(elements: u64, with: With) -> AnalysisInput {
         },
         &[1, WALKS, all, all, all, all, all, WALKS, WALKS, 1, 1],
         &[0.0, 0.0, each, each, each, each, each, 0.0, 0.0, 0.0, 0.0],
-        &[(6, all - WALKS), (8, WALKS - 1)],
+        &[(3, 0), (6, all - WALKS), (8, WALKS - 1)],
     );
     let mut functions = Vec::new();
     if let With::CallsUnmark(_) = with {
@@ -94,7 +103,7 @@ fn walks(elements: u64, with: With) -> AnalysisInput {
 
 fn is_found(elements: u64, with: With) -> bool {
     let found = quadratic::detect(&walks(elements, with));
-    found.iter().any(|one| one.fix == Fix::RememberPlace)
+    found.iter().any(|one| one.fix == Fix::SkipWalk)
 }
 
 #[test]
@@ -110,6 +119,7 @@ fn walks_that_change_sum_up_or_search_and_short_ones_are_not() {
         With::Unmarks(0.9),
         With::CallsUnmark(0.9),
         With::Sums,
+        With::SumsInFrame,
         With::Key,
     ] {
         assert!(!is_found(3000, with), "{with:?}");
@@ -121,4 +131,11 @@ fn walks_that_change_sum_up_or_search_and_short_ones_are_not() {
 fn what_walks_call_is_part_of_their_time() {
     let found = quadratic::detect(&walks(3000, With::CallsUnmark(1.0)));
     assert!(found[0].share.is_some_and(|share| share > 0.95));
+    let again = |found: &[Candidate]| {
+        has_fact(found, |fact| {
+            *fact == Fact::Quadratic(QuadraticFact::WalksStoreAgain)
+        })
+    };
+    assert!(again(&found));
+    assert!(!again(&quadratic::detect(&walks(3000, With::Tests))));
 }

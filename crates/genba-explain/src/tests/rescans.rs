@@ -5,7 +5,8 @@ use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::quadratic;
-use crate::input::analysis_input::{CalledFunction, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CalledFunction, FunctionInput};
+use crate::tests::observed_repetition::{observations, redundant};
 use crate::tests::synthetic::{function, has_fact, program};
 
 const SCANS: u64 = 40_000;
@@ -75,6 +76,39 @@ fn scans_with_the_position_in_memory_pass_the_same_bytes_as_well() {
     // Each byte once, or as much memory as is passed.
     assert!(one(100, 5e6).is_empty());
     assert!(one(60_000, 3e9).is_empty());
+}
+
+/// What bursts saw of a program that does all its work again and again, or one thing after the other.
+fn observed(input: &mut AnalysisInput, whole: bool) {
+    let mut seen = observations();
+    if whole {
+        let of_whole = redundant(
+            |one| {
+                one.stores_outside = 1.0;
+                one.repeats_previous = one.seen.clone();
+            },
+            false,
+        );
+        let calls = of_whole.observed.map(|one| one.redundant_calls);
+        seen.redundant_calls = calls.unwrap_or_default();
+    }
+    input.observed = Some(seen);
+}
+
+#[test]
+fn shorter_scans_pass_all_memory_many_times_and_not_with_all_other_work() {
+    let is_found = |bytes, memory, whole| {
+        let mut input = program(vec![scan(bytes, Beside::Nothing)]);
+        input.program.input_bytes = Some(40_000);
+        input.program.max_rss_bytes = Some(memory);
+        observed(&mut input, whole);
+        !quadratic::detect(&input).is_empty()
+    };
+    // 40,000 scans of 800 bytes: 160 times what there is, or 32 times.
+    assert!(is_found(800, 2e5, false));
+    assert!(!is_found(800, 1e6, false), "long scans only");
+    assert!(!is_found(800, 2e5, true), "the program does all again");
+    assert!(!is_found(200, 4e4, false), "lines");
 }
 
 /// `while (n > 0) { do p++; while ((*p & 0xc0) == 0x80); n--; }`: letters of two bytes are passed until so many

@@ -16,13 +16,18 @@ pub enum QuadraticFact {
         /// The function that compares, where one is called.
         compared_by: Option<String>,
     },
-    /// Lists followed from the first element, without a look at the elements.
+    /// Lists followed link by link.
     ListWalks {
         /// Walks.
         walks: u64,
         /// Mean number of links that one follows.
         elements: f64,
+        /// Whether nothing comes of them but where they end, whatever they test on the way.
+        #[serde(default)]
+        idle: bool,
     },
+    /// What walks and their callees store outside of their frames is there already.
+    WalksStoreAgain,
     /// Walks of a whole tree by a function that calls itself.
     RecursiveWalks {
         /// Walks: calls from outside.
@@ -112,6 +117,7 @@ impl QuadraticFact {
                 EvidenceSource::Measured
             }
             Self::HashLookup => EvidenceSource::Model,
+            Self::WalksStoreAgain => EvidenceSource::Observed,
             _ => EvidenceSource::Counted,
         }
     }

@@ -96,6 +96,7 @@ fn every_fix_has_a_sentence() {
         Fix::WideClasses,
         Fix::RememberEnd,
         Fix::RememberPlace,
+        Fix::SkipWalk,
         Fix::WalkOnceForAll,
         Fix::AvoidShifts,
         Fix::PlainOperations,

@@ -88,9 +88,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "while (n >= 100) {\n    memcpy(p -= 2, &pairs[n % 100 * 2], 2);\n    n /= 100;\n}\n…   /* the last one or two */",
         ),
         // The sentence has the figures at hand.
-        Fix::SeveralDigits { .. } | Fix::SeveralDigitsAtOnce { .. } | Fix::PairsOfDigits { .. } => {
-            return None;
-        }
+        Fix::SeveralDigits { .. }
+        | Fix::SeveralDigitsAtOnce { .. }
+        | Fix::PairsOfDigits { .. }
+        | Fix::SkipWalk => return None,
         Fix::CountTrailingZeros => (
             "while ((v & 1) == 0)\n    v >>= 1;",
             "v >>= __builtin_ctzll(v);",

@@ -211,6 +211,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Keep what the walk finds with the list: a pointer to the last element for appending, the \
              number of elements, or the place of the last walk. For elements by number use an array."
         }
+        Fix::SkipWalk => {
+            "Leave the walk out where nothing would come of it: keep what it finds out (that nothing is left to \
+             do, where it ends) with the list or with its elements, and test that first."
+        }
         Fix::WalkOnceForAll => {
             "Walk the tree once, and note for each element what it refers to: a counter in what is looked \
              for, a list of its uses, or a hash table from keys to elements. Keep it up to date where the \
@@ -273,7 +277,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::CompareFirstLetter => {
             "Compare a part first, without a call: the first letters (a[0] == b[0] && strcmp(a, b) == 0), the \
-             lengths, or a hash kept beside the text where many begin alike."
+             lengths, or a hash kept beside the text where many begin alike. For comparisons without regard to case \
+             compare letters of one case."
         }
         Fix::SkipKeptState => {
             "In the usual state look first how far the input keeps it, many bytes at a time (a word whose \

@@ -1,9 +1,9 @@
 //! A list that is walked again and again, and nothing comes of it.
 //!
 //! **Signature.** A loop that follows hundreds of links for each of many items, and leaves nothing behind but where it
-//! ended: what it and what it calls store outside of their frames is there already (as observed), and what iterations
-//! hand on is the link. The tests on the way decide only what else is not done. Bursts cannot compare whole walks: those
-//! that matter are longer than a burst.
+//! ended: what it and what it calls store outside of their frames is there already (as observed), what it stores in its
+//! own frame it does not read again, and what iterations hand on is the link. The tests on the way decide only what else
+//! is not done. Bursts cannot compare whole walks: those that matter are longer than a burst.
 //!
 //! **Near misses.** Walks that sum up or choose, that change or mark their elements, that call what has an effect, that
 //! compare with a key ([`super::search`]), that go on where the last one stopped; short lists.
@@ -12,11 +12,14 @@
 //!
 //! **Source.** K. Lepak and M. Lipasti, "On the value locality of store instructions", ISCA 2000 (silent stores).
 
+use std::cell::Cell;
+
 use genba_code::Opaque;
+use genba_model::{Fix, QuadraticFact};
 
 use super::list_links::links_from;
 use super::list_walk::{is_link, walks_candidate};
-use super::rescan::{carries_positions_only, is_in_frame};
+use super::rescan::{carries_positions_only, is_in_frame, keeps_in_frame};
 use super::sweep::compares_with_key;
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES, SELDOM_EXECUTIONS};
@@ -51,6 +54,7 @@ pub(super) fn idle_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
         input,
         sites: ObservedSites::of(input),
         seldom: SELDOM_EXECUTIONS * found.cost.iterations as f64,
+        stored_again: Cell::new(false),
     };
     let depth = MAX_DEPTH_OF_CALLEES;
     let idle = |at: usize| effects.has_none((found.function, at), depth);
@@ -63,7 +67,7 @@ pub(super) fn idle_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
     if usual().any(|at| compares_with_key(found, at) && !reads_link(at)) {
         return None;
     }
-    if !usual().all(idle) || !carries_positions_only(found, is_position) {
+    if !usual().all(idle) || keeps_in_frame(found) || !carries_positions_only(found, is_position) {
         return None;
     }
     let called = (function.call_sites.iter())
@@ -71,7 +75,11 @@ pub(super) fn idle_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
         .flat_map(|site| &site.targets)
         .map(|target| share_of_target(input, found.function, target));
     let share = (found.share + called.sum::<f64>()).min(1.0);
-    walks_candidate(input, found, link, share, None)
+    let one = walks_candidate(input, found, link, share, Fix::SkipWalk)?;
+    Some(match effects.stored_again.get() {
+        true => one.fact(QuadraticFact::WalksStoreAgain),
+        false => one,
+    })
 }
 
 /// Callees that are looked at, one in the other.
@@ -83,6 +91,8 @@ struct Effects<'a> {
     sites: Option<ObservedSites<'a>>,
     /// Executions up to which an instruction does not matter.
     seldom: f64,
+    /// Whether any of them stored what was there.
+    stored_again: Cell<bool>,
 }
 
 impl Effects<'_> {
@@ -124,7 +134,7 @@ impl Effects<'_> {
     /// Whether what a store stores is there already, as observed.
     fn stores_again(&self, function: usize, at: usize) -> bool {
         let point = |sites: &ObservedSites<'_>| sites.point(function, at);
-        self.sites.as_ref().is_some_and(|sites| {
+        let again = self.sites.as_ref().is_some_and(|sites| {
             let mut silent = sites.observed.silent_stores.iter();
             silent.any(|one| {
                 Some(one.at) == point(sites)
@@ -132,6 +142,8 @@ impl Effects<'_> {
                     && one.seen.share.low >= MIN_WITHOUT_EFFECT
                     && one.seen.share.value > 1.0 - SELDOM_EXECUTIONS
             })
-        })
+        });
+        self.stored_again.set(self.stored_again.get() || again);
+        again
     }
 }

@@ -55,44 +55,43 @@ pub(super) fn list_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
     if follows.is_empty() || adds.len() > 1 || !adds.iter().all(|&at| sums_up(found, &uses, at)) {
         return None;
     }
-    let residual = match adds.is_empty() {
-        true => None,
-        false => Some(WALK_TO_NUMBER_RESIDUAL),
-    };
-    walks_candidate(input, found, follows[0], found.share, residual)
+    let mut one = walks_candidate(input, found, follows[0], found.share, Fix::RememberPlace)?;
+    if !adds.is_empty() {
+        one.residual_fraction = WALK_TO_NUMBER_RESIDUAL;
+    }
+    Some(one)
 }
 
 /// A candidate for walks whose link an instruction loads, with the share of time of the loop and all that belongs to
-/// it. Without `residual` no walk is left.
+/// it. No walk is left.
 pub(super) fn walks_candidate(
     input: &AnalysisInput,
     found: &HotLoop<'_>,
     link: usize,
     share: f64,
-    residual: Option<Estimate>,
+    fix: Fix,
 ) -> Option<Candidate> {
     let (iterations, walks) = (found.trips?, found.cost.entries?);
     let elements = iterations * links_each(found, link);
     let each = share * cycles_of_all(input)? / walks as f64;
-    let mut one = Candidate::new(
-        Cause::Quadratic,
-        Some(found.function),
-        vec![link],
-        Fix::RememberPlace,
-    );
+    let idle = fix == Fix::SkipWalk;
+    let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![link], fix);
     one.affected.clone_from(&found.members);
     one.share = Some(share);
-    one.residual_fraction =
-        residual.unwrap_or_else(|| residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN));
+    one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN);
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(Estimate::exact(each / iterations));
     one.confirmation = Confirmation::InputSweep;
     Some(
-        one.fact(QuadraticFact::ListWalks { walks, elements })
-            .fact(QuadraticFact::SearchTime {
-                share,
-                cycles: each,
-            }),
+        one.fact(QuadraticFact::ListWalks {
+            walks,
+            elements,
+            idle,
+        })
+        .fact(QuadraticFact::SearchTime {
+            share,
+            cycles: each,
+        }),
     )
 }
 

@@ -99,7 +99,8 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.extend(walks);
     found = together(input, found);
     found.retain(|one| {
-        one.fix != Fix::RememberPlace || one.share_of_time(input) >= MIN_SHARE_OF_QUADRATIC_LOOP
+        !matches!(one.fix, Fix::RememberPlace | Fix::SkipWalk)
+            || one.share_of_time(input) >= MIN_SHARE_OF_QUADRATIC_LOOP
     });
     found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));
     if found.is_empty() {

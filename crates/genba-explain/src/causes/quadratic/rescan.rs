@@ -5,7 +5,7 @@
 //! but positions ([`crate::patterns::positions`]) and what nobody reads behind the loop (how many letters are
 //! still to pass). It is long, is entered many times, and reads in all many times
 //! what the command's input and the program's memory have together, so that it reads the same bytes
-//! again.
+//! again. It may be shorter where that is many more times, and the program does not do all its work again.
 //!
 //! **Near misses.** Checksums and reductions (they carry a sum), loops over matrices (so do these),
 //! copies, tokens and lines (short), input that passes through a small buffer (bounded by the size of
@@ -253,6 +253,13 @@ fn strides(found: &HotLoop<'_>, handed: &Handed) -> bool {
 
 /// Whether a loop stores anything but its own variables, which it does not read again.
 fn stores_for_others(found: &HotLoop<'_>) -> bool {
+    let executed = found.members.iter().filter(|&&at| found.times(at) > 0.0);
+    let mut accesses = executed.flat_map(|&at| &found.input.data[at].memory);
+    accesses.any(|access| access.writes && !is_in_frame(access)) || keeps_in_frame(found)
+}
+
+/// Whether a loop stores in its frame what it reads again: a sum for which no register was left.
+pub(super) fn keeps_in_frame(found: &HotLoop<'_>) -> bool {
     let function = found.input;
     let executed = found.members.iter().filter(|&&at| found.times(at) > 0.0);
     let accesses: Vec<(&MemoryAccess, Option<Address>)> = executed
@@ -268,7 +275,7 @@ fn stores_for_others(found: &HotLoop<'_>) -> bool {
     let writes = accesses.iter().filter(|one| one.0.writes);
     writes
         .into_iter()
-        .any(|&(access, address)| !is_in_frame(access) || read_again(address))
+        .any(|&(access, address)| is_in_frame(access) && read_again(address))
 }
 
 pub(super) fn is_in_frame(access: &MemoryAccess) -> bool {

@@ -30,7 +30,7 @@ fn is_one_defect(input: &AnalysisInput, one: &Candidate, other: &Candidate) -> b
     };
     let same = match one.fix {
         Fix::ScanOnce => one.function == other.function,
-        Fix::RememberPlace => {
+        Fix::RememberPlace | Fix::SkipWalk => {
             one.function == other.function
                 || source_function(input, one)
                     .is_some_and(|place| source_function(input, other) == Some(place))
@@ -96,10 +96,13 @@ fn add_fact(sum: &mut Fact, one: &Fact) -> bool {
             },
         ) => add_runs((scans, bytes), (*more, *each)),
         (
-            ListWalks { walks, elements },
+            ListWalks {
+                walks, elements, ..
+            },
             ListWalks {
                 walks: more,
                 elements: each,
+                ..
             },
         ) => add_runs((walks, elements), (*more, *each)),
         (ScannedAgain { bytes, .. }, ScannedAgain { bytes: more, .. }) => *bytes += more,

@@ -22,12 +22,21 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
                 count((*searches as f64 * elements).round() as u64)
             )
         }
-        QuadraticFact::ListWalks { walks, elements } => format!(
-            "{} walks follow {} links of a list each, {} in all, to find a place in it",
+        QuadraticFact::ListWalks {
+            walks,
+            elements,
+            idle,
+        } => format!(
+            "{} walks follow {} links of a list each, {} in all, {}",
             count(*walks),
             count(elements.round() as u64),
-            count((*walks as f64 * elements).round() as u64)
+            count((*walks as f64 * elements).round() as u64),
+            match idle {
+                true => "and hand on nothing but where they end",
+                false => "to find a place in it",
+            }
         ),
+        QuadraticFact::WalksStoreAgain => "what they store is there already".to_owned(),
         QuadraticFact::RecursiveWalks { walks, elements } => format!(
             "{} walks visit {} elements each, {} in all, and hardly ever find what they look for",
             count(*walks),

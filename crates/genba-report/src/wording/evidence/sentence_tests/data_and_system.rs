@@ -227,7 +227,14 @@ fn facts_about_threads_and_growth() {
         QuadraticFact::ListWalks {
             walks: 30_000,
             elements: 15_000.0,
+            idle: false,
         },
+        QuadraticFact::ListWalks {
+            walks: 6000,
+            elements: 12_000.0,
+            idle: true,
+        },
+        QuadraticFact::WalksStoreAgain,
         QuadraticFact::RecursiveWalks {
             walks: 803,
             elements: 2600.0,
