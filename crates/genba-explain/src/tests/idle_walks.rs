@@ -6,7 +6,7 @@ use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::quadratic;
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, Place};
 use crate::tests::observed_repetition::{observations, point, seen};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
@@ -138,4 +138,27 @@ fn what_walks_call_is_part_of_their_time() {
     };
     assert!(again(&found));
     assert!(!again(&quadratic::detect(&walks(3000, With::Tests))));
+}
+
+#[test]
+fn walk_is_named_where_the_loop_stands() {
+    let place = |function: &str, line: u32, within: Option<Place>| Place {
+        function: Some(function.to_owned()),
+        file: Some("blocks.c".to_owned()),
+        line: Some(line),
+        inlined: within.is_some(),
+        within: within.map(Box::new),
+    };
+    let site = |loads_in_accessor: bool| {
+        let mut input = walks(3000, With::Tests);
+        let places = &mut input.functions[0].places;
+        places.clear();
+        places.resize(11, place("close", 10, None));
+        if loads_in_accessor {
+            places[4] = place("parent", 3, Some(place("close", 11, None)));
+        }
+        quadratic::detect(&input)[0].site.clone()
+    };
+    assert_eq!(site(true), [2, 4]);
+    assert_eq!(site(false), [4]);
 }
