@@ -359,9 +359,8 @@ fn finding_is_found_by_its_number_from_one_on() {
     let all = investigation();
     let many = all.findings.len() as u32;
     case.put_investigation(&all).unwrap();
-    if many > 0 {
-        assert_eq!(case.finding(1).unwrap(), all.findings[0]);
-    }
+    assert!(many > 0, "the fixture has findings");
+    assert_eq!(case.finding(1).unwrap(), all.findings[0]);
     assert!(case.finding(0).is_err());
     assert!(case.finding(many + 1).is_err());
 }

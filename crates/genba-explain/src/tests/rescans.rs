@@ -85,7 +85,7 @@ fn observed(input: &mut AnalysisInput, whole: bool) {
         let of_whole = redundant(
             |one| {
                 one.stores_outside = 1.0;
-                one.repeats_previous = one.seen.clone();
+                one.repeats_previous = one.seen;
             },
             false,
         );

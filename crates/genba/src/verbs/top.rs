@@ -121,7 +121,11 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         )
     })?;
     outcome?;
-    seen.map(|()| Exit::Done)
+    match seen {
+        // Ended before there was anything to show: Ctrl-C is the way to end.
+        Err(_) if interrupt::is_interrupted() => Ok(Exit::Done),
+        seen => seen.map(|()| Exit::Done),
+    }
 }
 
 type Recorder = JoinHandle<Result<RecordOutcome, ProfileError>>;

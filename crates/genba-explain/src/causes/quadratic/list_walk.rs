@@ -22,7 +22,7 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, WALK_TO_NUMBER_RESIDUAL};
 use crate::constants::registers::FLAGS;
-use crate::input::analysis_input::{AnalysisInput, Place};
+use crate::input::analysis_input::AnalysisInput;
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Value};
 use crate::patterns::calls::cycles_of_all;
