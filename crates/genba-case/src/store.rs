@@ -144,8 +144,9 @@ impl Store {
                     .unwrap_or_else(|error| unreadable(id, &directory, &error))
             })
             .collect();
-        // RFC 3339 in UTC sorts as text; the unreadable ones, without a start, come last.
-        cases.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.id.cmp(&b.id)));
+        // By time, not by text: "0.1Z" is after "0.12Z". The unreadable ones, without a start, come last.
+        let start = |case: &CaseSummary| case.started.parse::<jiff::Timestamp>().ok();
+        cases.sort_by(|a, b| start(b).cmp(&start(a)).then_with(|| a.id.cmp(&b.id)));
         Ok(cases)
     }
 

@@ -160,6 +160,23 @@ fn invalid_imports_are_refused_and_leave_no_case() {
 }
 
 #[test]
+fn cases_are_listed_newest_first_however_many_decimals_their_start_has() {
+    let (_keep, store) = store();
+    let oldest_first = ["1111", "2222", "3333", "4444"];
+    // As text, 05.12 is before 05.1.
+    for (id, second) in oldest_first.iter().zip(["05.09", "05.1", "05.12", "06"]) {
+        let mut all = investigation();
+        (*id).clone_into(&mut all.case);
+        all.started = format!("2026-11-21T20:00:{second}Z");
+        let text = serde_json::to_string(&genba_model::Document::new("investigation", all));
+        store.import(text.unwrap().as_bytes()).unwrap();
+    }
+    let listed: Vec<_> = store.list().unwrap().into_iter().rev().collect();
+    let listed: Vec<_> = listed.iter().map(|case| case.id.as_str()).collect();
+    assert_eq!(listed, oldest_first);
+}
+
+#[test]
 fn cases_are_found_by_unique_prefix() {
     let (_keep, store) = store();
     assert!(matches!(store.find("latest"), Err(Error::NotFound { .. })));

@@ -37,7 +37,6 @@ pub fn earlier_causes(store: &Store, words: &[String], spec: &CommandSpec) -> Op
             && case.state == CaseState::Complete
             && case.command == words
     });
-    cases.sort_by(|one, two| two.started.cmp(&one.started));
     let case = store.find(&cases.first()?.id).ok()?;
     let made = std::fs::metadata(case.recording_path()).ok()?;
     if made.modified().ok()? < changed {

@@ -16,7 +16,16 @@ fn run_direct(argv: &[&str]) -> RunRecord {
 
 /// Near enough for figures of the same run by two clocks: 2 ms, or 2 %.
 fn near(what: &str, ours: f64, theirs: f64) {
-    let allowed = 0.002_f64.max(theirs * 0.02);
+    near_to(0.002_f64.max(theirs * 0.02), what, ours, theirs);
+}
+
+/// The kernel divides time into user and system by what its ticks saw, 100 a second at least:
+/// two readings of one run differ by as much where others compete for the CPU.
+fn near_by_ticks(what: &str, ours: f64, theirs: f64) {
+    near_to(0.01, what, ours, theirs);
+}
+
+fn near_to(allowed: f64, what: &str, ours: f64, theirs: f64) {
     assert!(
         (ours - theirs).abs() <= allowed,
         "{what}: {ours} s here, {theirs} s there"
@@ -161,9 +170,9 @@ os._exit(0)";
         .collect();
     let record = finished.record;
     near("target", record.target.total(), said[0] + said[1]);
-    near("target's user", record.target.user, said[0]);
+    near_by_ticks("target's user", record.target.user, said[0]);
     near("children", record.children.total(), said[2] + said[3]);
-    near("user time of children", record.children.user, said[2]);
+    near_by_ticks("user time of children", record.children.user, said[2]);
     assert!(record.children.total() > 0.39, "{record:?}");
     assert_eq!(record.orphans, 0);
 }

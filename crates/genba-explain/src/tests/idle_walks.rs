@@ -17,6 +17,8 @@ const WALKS: u64 = 5000;
 enum With {
     /// Its kind is tested, for what is not done.
     Tests,
+    /// The same, up to the element that the walk is to end at.
+    TestsUpTo,
     /// A mark is taken away, which in this share of the executions is not there.
     Unmarks(f64),
     /// The same by a function.
@@ -42,7 +44,7 @@ fn walks(elements: u64, with: With) -> AnalysisInput {
             a.mov(rbx, r14)?;
             a.set_label(&mut head)?;
             match with {
-                With::Tests => a.cmp(dword_ptr(rbx + 24), 3)?,
+                With::Tests | With::TestsUpTo => a.cmp(dword_ptr(rbx + 24), 3)?,
                 With::Unmarks(_) => a.and(dword_ptr(rbx + 24), -2)?,
                 With::CallsUnmark(_) => a.call(0x40_2000)?,
                 With::SumsInFrame => a.add(qword_ptr(rsp + 8), rcx)?,
@@ -50,12 +52,15 @@ fn walks(elements: u64, with: With) -> AnalysisInput {
                 With::Key => a.cmp(dword_ptr(rbx + 24), esi)?,
             }
             match with {
-                With::Tests => a.je(next)?,
+                With::Tests | With::TestsUpTo => a.je(next)?,
                 _ => a.nop()?,
             }
             a.set_label(&mut next)?;
             a.mov(rbx, qword_ptr(rbx + 8))?;
-            a.test(rbx, rbx)?;
+            match with {
+                With::TestsUpTo => a.cmp(rbx, r13)?,
+                _ => a.test(rbx, rbx)?,
+            }
             a.jne(head)?;
             a.dec(r15)?;
             a.jne(again)?;
@@ -108,7 +113,12 @@ fn is_found(elements: u64, with: With) -> bool {
 
 #[test]
 fn walks_that_leave_everything_as_it_was_are_quadratic() {
-    for with in [With::Tests, With::Unmarks(1.0), With::CallsUnmark(1.0)] {
+    for with in [
+        With::Tests,
+        With::TestsUpTo,
+        With::Unmarks(1.0),
+        With::CallsUnmark(1.0),
+    ] {
         assert!(is_found(3000, with), "{with:?}");
     }
 }

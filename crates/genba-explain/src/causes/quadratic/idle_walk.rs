@@ -58,10 +58,15 @@ pub(super) fn idle_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
     };
     let depth = MAX_DEPTH_OF_CALLEES;
     let idle = |at: usize| effects.has_none((found.function, at), depth);
+    // This iteration's, or the next one's.
+    let is_link_itself = |value: Value| {
+        let mut next = links.iter().flat_map(|&link| function.values.met(link));
+        is_position(value) || next.any(|one| one.number == value.number)
+    };
     let reads_link = |at: usize| {
         let reads = function.values.reads(at).iter();
         let of_data = reads.filter(|one| function.data[at].data_reads & (1 << one.0) != 0);
-        of_data.into_iter().any(|one| is_position(one.1))
+        of_data.into_iter().any(|one| is_link_itself(one.1))
     };
     // What is found depends on what is looked for.
     if usual().any(|at| compares_with_key(found, at) && !reads_link(at)) {
