@@ -169,7 +169,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::LibrarySearch => {
             "Search with memchr (or strcspn, std::find on bytes with -O3, the memchr crate in \
-             Rust), which tests 16 to 64 bytes at a time."
+             Rust), which tests 16 to 64 bytes at a time. Where a run of one byte is passed, compare eight bytes \
+             at once with that byte repeated."
         }
         Fix::HoistCalls { functions } => return hoist(functions),
         Fix::SetOfScript => {
