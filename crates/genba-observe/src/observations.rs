@@ -22,6 +22,7 @@ use crate::long_products::{self, LongProduct};
 use crate::loops_again::{self, LoopAgain};
 use crate::operand_values::{self, OperandValues};
 use crate::overwritten_buffers::{self, OverwrittenBuffer};
+use crate::partly_stored_loads::{self, PartlyStoredLoad};
 use crate::piecewise_calls::{self, PiecewiseCall};
 use crate::redundant_calls::{self, RedundantCall};
 use crate::repeated_copies::{self, RepeatedCopy};
@@ -60,6 +61,9 @@ pub struct Observations {
     pub dead_stores: Vec<DeadStore>,
     /// Stores of what is there already.
     pub silent_stores: Vec<SilentStore>,
+    /// Loads of bytes that were only partly stored just before.
+    #[serde(default)]
+    pub partly_stored_loads: Vec<PartlyStoredLoad>,
     /// Loads that bring the same again.
     pub same_loads: Vec<SameLoad>,
     /// Values of operands.
@@ -312,6 +316,7 @@ pub fn observe(
         shared_lines: sharing::shared_lines(bursts),
         dead_stores: dead_stores::dead_stores(bursts, code),
         silent_stores: silent_stores::silent_stores(bursts),
+        partly_stored_loads: partly_stored_loads::partly_stored_loads(bursts),
         same_loads: same_loads::same_loads(bursts),
         operand_values: operand_values::operand_values(bursts),
         redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),

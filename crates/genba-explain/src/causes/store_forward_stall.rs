@@ -1,8 +1,8 @@
 //! `store-forward-stall`: a load that overlaps a narrower store just before it.
 //!
-//! **Signature.** A load of several bytes with a store to some of them, through the same registers,
-//! in the same loop or shortly before, that takes far longer than an L1d hit. Store forwarding
-//! fails, and the load waits until the store is in the cache.
+//! **Signature.** A load of several bytes with a store to some of them, in the same loop or shortly before, that takes
+//! far longer than an L1d hit. Store forwarding fails, and the load waits until the store is in the cache. That they
+//! overlap is known by their registers, or observed: the store may be another function's.
 //!
 //! **Confirmation.** A store as wide as the load, or the value kept in a register.
 //!
@@ -26,12 +26,14 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_copy_function;
 use crate::input::values::Address;
 use crate::patterns::load_stalls::{Pattern, Stall, stalls};
+use crate::patterns::observed_sites::{ObservedSites, is_enough};
 use genba_loop_model::Change;
 
 /// Finds slow loads of bytes of which a store shortly before wrote only a part.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
+    let sites = ObservedSites::of(input);
     for (index, function) in input.functions.iter().enumerate() {
         if function.share.value < MIN_SHARE_OF_FORWARDING_STALL || !function.own {
             continue;
@@ -47,7 +49,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             if done.contains(&load.around) && load.around.is_some() {
                 continue;
             }
-            if let Some(store) = narrow_store(function, &load) {
+            let store = narrow_store(function, &load).map(|at| (index, at));
+            let store = store.or_else(|| observed_store(sites.as_ref()?, index, load.at));
+            if let Some(store) = store {
                 done.push(load.around);
                 found.push(candidate(input, index, &load, store));
             }
@@ -56,11 +60,28 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found
 }
 
-/// Loads that wait for such stores: what causes about memory leave alone.
+/// Loads of a function that wait for such stores: what causes about memory leave alone.
 #[must_use]
-pub fn stalled_loads(function: &FunctionInput, list: &[Stall]) -> Vec<usize> {
-    let stalled = |one: &&Stall| narrow_store(function, one).is_some();
+pub(crate) fn stalled_loads(
+    input: &AnalysisInput,
+    sites: Option<&ObservedSites<'_>>,
+    number: usize,
+    list: &[Stall],
+) -> Vec<usize> {
+    let stalled = |one: &&Stall| {
+        narrow_store(&input.functions[number], one).is_some()
+            || sites.is_some_and(|sites| observed_store(sites, number, one.at).is_some())
+    };
     list.iter().filter(stalled).map(|one| one.at).collect()
+}
+
+/// The store, with its function, that most executions of a load were observed to overlap in part.
+fn observed_store(sites: &ObservedSites<'_>, number: usize, at: usize) -> Option<(usize, usize)> {
+    let point = sites.point(number, at)?;
+    let loads = &sites.observed.partly_stored_loads;
+    let one = loads.iter().find(|one| one.at == point)?;
+    let mostly = is_enough(&one.seen) && one.seen.share.low >= MOST_OF_IT;
+    sites.site(one.store).filter(|_| mostly)
 }
 
 /// The store that overlaps a load without covering it.
@@ -145,14 +166,18 @@ fn overlap(store: &Address, load: &Address) -> Overlap {
     }
 }
 
-fn candidate(input: &AnalysisInput, index: usize, load: &Stall, store: usize) -> Candidate {
+fn candidate(
+    input: &AnalysisInput,
+    index: usize,
+    load: &Stall,
+    (storing, store): (usize, usize),
+) -> Candidate {
     let function = &input.functions[index];
-    let mut found = Candidate::new(
-        Cause::StoreForwardStall,
-        Some(index),
-        vec![store, load.at],
-        Fix::WiderStore,
-    );
+    let site = match storing == index {
+        true => vec![store, load.at],
+        false => vec![load.at],
+    };
+    let mut found = Candidate::new(Cause::StoreForwardStall, Some(index), site, Fix::WiderStore);
     let waits = load.each - load.usual;
     let iteration = load.around.and_then(|around| {
         let cost = function.loops.get(around as usize)?.as_ref()?;
@@ -191,7 +216,7 @@ fn candidate(input: &AnalysisInput, index: usize, load: &Stall, store: usize) ->
     found
         .fact(LoadFact::PartialOverlap {
             load: function.code[load.at].text.clone(),
-            store: function.code[store].text.clone(),
+            store: input.functions[storing].code[store].text.clone(),
         })
         .fact(LoadFact::Wait {
             instruction: function.code[load.at].text.clone(),

@@ -61,12 +61,6 @@ impl<'a> ObservedSites<'a> {
             .then_some((function, at))
     }
 
-    /// The loop of the user's own code with this head, if it has no loop inside it.
-    pub(crate) fn innermost_loop(&self, head: CodePoint) -> Option<(usize, u32)> {
-        self.loop_with_head(head)
-            .filter(|&(number, index)| self.input.functions[number].is_innermost(index))
-    }
-
     /// The loop of the user's own code with this head.
     pub(crate) fn loop_with_head(&self, head: CodePoint) -> Option<(usize, u32)> {
         let (number, at) = self.users_site(head)?;

@@ -20,6 +20,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_STALLED_LOADS_IN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, EventCounts};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::load_stalls::{Pattern, Stall, misprediction_cycles, stalls};
+use crate::patterns::observed_sites::ObservedSites;
 use genba_loop_model::{Change, operation};
 
 /// Kinds, as the causes divide them.
@@ -105,13 +106,14 @@ fn missed<'a>(input: &'a AnalysisInput, slow: &Slow) -> Option<(&'a EventCounts,
 fn all(input: &AnalysisInput) -> Vec<Slow> {
     let loops = hot_loops(input, MIN_SHARE_OF_STALLED_LOADS_IN_LOOP);
     let mut found = Vec::new();
+    let sites = ObservedSites::of(input);
     for (number, function) in input.functions.iter().enumerate() {
         if function.share.value < MIN_SHARE_OF_STALLED_LOADS_IN_LOOP || !function.can_be_changed() {
             continue;
         }
         let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();
         let all = stalls(input, function);
-        let forwarding = stalled_loads(function, &all);
+        let forwarding = stalled_loads(input, sites.as_ref(), number, &all);
         for one in all {
             let memory = &function.data[one.at].memory;
             if memory

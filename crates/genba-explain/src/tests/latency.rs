@@ -1,6 +1,7 @@
 //! The causes about divisions, vectors and memory, on loops assembled by hand: what they
 //! must find, and what looks like it and must not be reported.
 
+use genba_observe::PartlyStoredLoad;
 use iced_x86::code_asm::*;
 
 use genba_model::{AddressPattern, DivisionFact, Fact, LoadFact, LoopFact};
@@ -13,6 +14,7 @@ use crate::causes::pointer_chase;
 use crate::causes::store_forward_stall;
 use crate::causes::strided_access;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::tests::observed_repetition::{observations, point, seen};
 use crate::tests::synthetic::{ALL, function, has_fact, program};
 
 /// Iterations of a loop with all the time, at so many cycles per iteration.
@@ -377,6 +379,56 @@ fn store_forward_stall_is_found_for_partial_overlap_only() {
     assert!(found[0].residual_fraction.value < 0.8);
     assert_eq!(count(&store_forward_stall::detect(&halves(false))), 0);
     assert_eq!(count(&cache_miss::detect(&halves(true))), 0);
+}
+
+/// The same by two functions: what the second one loads was observed to be stored by half in this share of the cases.
+fn halves_of_another(share: f64) -> AnalysisInput {
+    let calls = iterations(30.0);
+    let fill = function(
+        "fill",
+        |a| {
+            a.mov(dword_ptr(rdi), esi)?;
+            a.mov(dword_ptr(rdi + 4), edx)?;
+            a.ret()
+        },
+        &[calls; 3],
+        &[0.05, 0.05, 0.0],
+        &[],
+    );
+    let sum = function(
+        "sum",
+        |a| {
+            a.mov(rax, qword_ptr(rdi))?;
+            a.imul_2(rax, rcx)?;
+            a.ret()
+        },
+        &[calls; 3],
+        &[0.1, 0.8, 0.0],
+        &[],
+    );
+    let mut input = program(vec![fill, sum]);
+    let mut observed = observations();
+    observed.partly_stored_loads.push(PartlyStoredLoad {
+        at: point(&input, 1, 0),
+        store: point(&input, 0, 1),
+        seen: seen(share),
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn store_of_another_function_is_known_by_what_was_observed() {
+    let found = store_forward_stall::detect(&halves_of_another(0.95));
+    assert_eq!(count(&found), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.as_slice()),
+        (Some(1), &[0][..])
+    );
+    assert_eq!(
+        count(&store_forward_stall::detect(&halves_of_another(0.2))),
+        0
+    );
 }
 
 /// `while (has(seen, e = edges[next])) next = e.next;` in elements of 24 bytes.

@@ -30,9 +30,19 @@ fn loaded(at: CodePoint, value: u64, share: f64) -> OperandValues {
     }
 }
 
-/// For each weight a loop over a row, to which the weight's multiple is added; with `stored` the
-/// products are kept.
-fn weighted_rows(zeros: f64, stored: bool) -> AnalysisInput {
+/// What is done with the weights of rows.
+#[derive(Clone, Copy, PartialEq)]
+enum Weights {
+    /// Multiples of a row are added to another one.
+    Added,
+    /// The same, of the weight's multiple.
+    ScaledAndAdded,
+    /// The products are kept.
+    Stored,
+}
+
+/// For each weight a loop over a row.
+fn weighted_rows(zeros: f64, weights: Weights) -> AnalysisInput {
     let (outer, inner) = (TIMES / 64, TIMES);
     let one = function(
         "apply",
@@ -40,11 +50,14 @@ fn weighted_rows(zeros: f64, stored: bool) -> AnalysisInput {
             let (mut row, mut column) = (a.create_label(), a.create_label());
             a.set_label(&mut row)?;
             a.movss(xmm1, dword_ptr(rsi + rbx * 4))?;
-            a.xor(eax, eax)?;
+            match weights {
+                Weights::ScaledAndAdded => a.mulss(xmm1, xmm2)?,
+                _ => a.xor(eax, eax)?,
+            }
             a.set_label(&mut column)?;
             a.movss(xmm0, dword_ptr(rdx + rax * 4))?;
             a.mulss(xmm0, xmm1)?;
-            if stored {
+            if weights == Weights::Stored {
                 a.nop()?;
             } else {
                 a.addss(xmm0, dword_ptr(rdi + rax * 4))?;
@@ -77,22 +90,24 @@ fn weighted_rows(zeros: f64, stored: bool) -> AnalysisInput {
 
 #[test]
 fn zero_weight_of_a_whole_row_is_found() {
-    let found = known_operand::detect(&weighted_rows(0.75, false));
-    assert_eq!(found.len(), 1);
-    assert_eq!(
-        found[0].fix,
-        Fix::TestForValue {
-            value: KnownValueKind::ZeroFactor
-        }
-    );
-    assert!((found[0].share.unwrap_or(0.0) - 0.9).abs() < 1e-9);
-    assert!((0.25..0.3).contains(&found[0].residual_fraction.value));
+    for weights in [Weights::Added, Weights::ScaledAndAdded] {
+        let found = known_operand::detect(&weighted_rows(0.75, weights));
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].fix,
+            Fix::TestForValue {
+                value: KnownValueKind::ZeroFactor
+            }
+        );
+        assert!((found[0].share.unwrap_or(0.0) - 0.9).abs() < 1e-9);
+        assert!((0.25..0.3).contains(&found[0].residual_fraction.value));
+    }
 }
 
 #[test]
 fn zeros_that_are_few_or_whose_products_are_kept_are_not_reported() {
-    assert!(known_operand::detect(&weighted_rows(0.2, false)).is_empty());
-    assert!(known_operand::detect(&weighted_rows(0.75, true)).is_empty());
+    assert!(known_operand::detect(&weighted_rows(0.2, Weights::Added)).is_empty());
+    assert!(known_operand::detect(&weighted_rows(0.75, Weights::Stored)).is_empty());
 }
 
 /// A product of two loaded numbers that is added up, without a loop inside.

@@ -356,6 +356,49 @@ fn search_that_ends_where_the_one_before_ended_is_found() {
     assert!(found[0].residual_fraction.value < 0.2);
 }
 
+/// A descent through a tree of eight levels: steps to the left are a loop inside of the one for steps to the right.
+/// By equality it only ends where the key is.
+fn tree_search(by_order: bool) -> AnalysisInput {
+    let (runs, rights, steps) = (CALLS, 4 * CALLS, 8 * CALLS);
+    let one = function(
+        "port_of",
+        |a| {
+            let (mut right, mut left) = (a.create_label(), a.create_label());
+            let mut out = a.create_label();
+            a.nop()?;
+            a.set_label(&mut right)?;
+            a.mov(rax, qword_ptr(rax + 24))?;
+            a.test(rax, rax)?;
+            a.je(out)?;
+            a.set_label(&mut left)?;
+            a.cmp(qword_ptr(rax + 32), rsi)?;
+            match by_order {
+                true => a.jbe(right)?,
+                false => a.jne(right)?,
+            }
+            a.mov(rax, qword_ptr(rax + 16))?;
+            a.test(rax, rax)?;
+            a.jne(left)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            runs, rights, rights, rights, steps, steps, steps, steps, steps, runs,
+        ],
+        &[0.0, 0.1, 0.1, 0.0, 0.5, 0.1, 0.1, 0.1, 0.0, 0.0],
+        &[(3, runs), (5, rights - runs), (8, steps - rights)],
+    );
+    program(vec![one])
+}
+
+#[test]
+fn search_in_two_loops_of_one_descent_is_a_search_by_order() {
+    let found = repeated_search::detect(&repeated_runs(tree_search(true), 0.95));
+    assert_eq!(found.len(), 1);
+    assert!(repeated_search::detect(&repeated_runs(tree_search(true), 0.2)).is_empty());
+    assert!(repeated_search::detect(&repeated_runs(tree_search(false), 0.95)).is_empty());
+}
+
 /// Runs that all end elsewhere, with so much of the start in common.
 fn alike_at_first(input: AnalysisInput, share: f64) -> AnalysisInput {
     let mut input = repeated_runs(input, 0.0);

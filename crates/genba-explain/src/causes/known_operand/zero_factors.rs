@@ -38,8 +38,8 @@ struct ZeroLoad<'a> {
     products: Vec<usize>,
     observed: &'a OperandValues,
     usual: ValueShare,
-    /// The loop inside that of the load which does little else than these products.
-    inner: Option<u32>,
+    /// The loops inside that of the load which do little else than these products.
+    inner: Vec<u32>,
     /// Whether it nearly always brings what it brought the time before.
     steady: bool,
 }
@@ -80,7 +80,7 @@ fn zero_together<'a>(
     let function = scene.function;
     let around = |one: &ZeroLoad<'_>| function.flow.loop_of_instruction(one.load);
     let (mut alone, mut rest): (Vec<_>, Vec<_>) = (loads.into_iter())
-        .partition(|one| one.inner.is_none() && !one.steady && around(one).is_some());
+        .partition(|one| one.inner.is_empty() && !one.steady && around(one).is_some());
     alone.sort_by(|a, b| b.usual.share.low.total_cmp(&a.usual.share.low));
     let mut groups: Vec<Together<'a>> = Vec::new();
     for one in alone {
@@ -138,19 +138,23 @@ fn zero_loads<'a>(scene: &'a Scene<'_>, uses: &Uses) -> Vec<ZeroLoad<'a>> {
         let Some((observed, usual)) = scene.usual(load) else {
             continue;
         };
-        let inner = function
-            .flow
-            .loop_of_instruction(product)
-            .filter(|&index| !function.loop_instructions(index).contains(&load));
+        let further = multiplied_further(function, uses, &products);
+        let around = |at: usize| {
+            let index = function.flow.loop_of_instruction(at);
+            index.filter(|&index| !function.loop_instructions(index).contains(&load))
+        };
+        let mut inner: Vec<u32> = further.iter().filter_map(|&at| around(at)).collect();
+        inner.sort_unstable();
+        inner.dedup();
+        inner.retain(|&index| is_mostly_of(function, uses, index, &further));
+        let beside = around(product).is_some();
         let steady = scene.is_steady(load);
-        let least = match inner {
-            Some(index) if is_mostly_of(function, uses, index, &products) => {
-                MIN_USUAL_VALUE_OF_LOOP
-            }
-            Some(_) => continue,
+        let least = match (beside, inner.is_empty()) {
+            (_, false) => MIN_USUAL_VALUE_OF_LOOP,
+            (true, true) => continue,
             // What stays for long is predicted, or tested in front of the loop.
-            None if steady => MIN_USUAL_VALUE_OF_LOOP,
-            None => MIN_USUAL_VALUE,
+            (false, true) if steady => MIN_USUAL_VALUE_OF_LOOP,
+            (false, true) => MIN_USUAL_VALUE,
         };
         if usual.share.low >= least {
             found.push(ZeroLoad {
@@ -174,7 +178,7 @@ impl ZeroLoad<'_> {
     fn is_zero_with(&self, scene: &Scene<'_>, other: &Self) -> bool {
         let function = scene.function;
         let around = |one: &Self| function.flow.loop_of_instruction(one.load);
-        let alone = self.inner.is_some() || other.inner.is_some();
+        let alone = !self.inner.is_empty() || !other.inner.is_empty();
         !alone
             && self.steady
             && other.steady
@@ -195,9 +199,11 @@ fn candidate(
     let products: Vec<usize> = (group.iter())
         .flat_map(|one| one.products.clone())
         .collect();
-    let affected = match first.inner {
-        Some(index) => function.loop_instructions(index),
-        None => spared_by(function, uses, products),
+    let affected = match first.inner.is_empty() {
+        false => (first.inner.iter())
+            .flat_map(|&index| function.loop_instructions(index))
+            .collect(),
+        true => spared_by(function, uses, products),
     };
     let spared = Spared {
         site: vec![first.load, *first.products.first()?],
@@ -260,6 +266,13 @@ fn spared_by(function: &FunctionInput, uses: &Uses, products: Vec<usize>) -> Vec
         }
     }
     all.sort_unstable();
+    all
+}
+
+/// These products, and what they are multiplied with further.
+fn multiplied_further(function: &FunctionInput, uses: &Uses, products: &[usize]) -> Vec<usize> {
+    let mut all = spared_by(function, uses, products.to_vec());
+    all.retain(|at| multiplies(function.code[*at].mnemonic) || products.contains(at));
     all
 }
 

@@ -60,12 +60,16 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 
 fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
     let input = sites.input;
-    let (number, index) = sites.innermost_loop(seen.head)?;
+    let (number, index) = sites.loop_with_head(seen.head)?;
     let function = &input.functions[number];
     if seen.stores_outside > MAX_CALLS_WITH_EFFECTS {
         return None;
     }
     let comparison = search_of(input, function, index)?;
+    // Compilers make one loop of the steps to the left, inside of one of those to the right.
+    if comparison != Comparison::Order && !function.is_innermost(index) {
+        return None;
+    }
     let previous = &seen.repeats_previous;
     let after_one_another = is_enough(previous) && previous.share.low >= MIN_REPEATED;
     // Of keys in memory the trace has all; of others only the run before says which.
