@@ -13,6 +13,12 @@ pub enum ExperimentError {
         /// What is wrong, and what to do.
         what: String,
     },
+    /// The command fails where the experiment cannot do without it, such as at an end of a search.
+    #[error("{what}")]
+    TargetFailed {
+        /// What must run, and why it does not.
+        what: String,
+    },
     /// The definition or the values of a metric are invalid.
     #[error("metric {name:?}: {what}")]
     Metric {

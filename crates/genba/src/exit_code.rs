@@ -135,7 +135,8 @@ impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         let exit = match error {
             ExperimentError::Run(error) => return error.into(),
-            ExperimentError::NothingLeft { usage: false, .. } => Exit::TargetFailed,
+            ExperimentError::TargetFailed { .. }
+            | ExperimentError::NothingLeft { usage: false, .. } => Exit::TargetFailed,
             ExperimentError::Interrupted => Exit::Interrupted,
             _ => Exit::Usage,
         };

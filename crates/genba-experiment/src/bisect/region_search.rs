@@ -92,7 +92,7 @@ impl SourceFinder<'_, '_, '_> {
             let value = self.measurement.run(&whole, "the unchanged file")?;
             let Some(value) = value else {
                 let why = self.measurement.failure(&whole.name).unwrap_or_default();
-                return Err(ExperimentError::Plan {
+                return Err(ExperimentError::TargetFailed {
                     what: format!("the unchanged file must compile\n{why}"),
                 });
             };

@@ -298,7 +298,7 @@ impl Finder<'_, '_, '_> {
                     let reason = self.measurement.failure(&end.name)?;
                     Some(format!("{}: {reason}", end.name))
                 });
-                ExperimentError::Plan {
+                ExperimentError::TargetFailed {
                     what: format!(
                         "the first and the last candidate must run\n{}",
                         why.unwrap_or_default()
@@ -325,7 +325,7 @@ impl Finder<'_, '_, '_> {
         let name = self.steps.name(point);
         self.measurement.progress(&name);
         let candidate = self.steps.candidate(self.measurement.comparer(), point)?;
-        candidate.map_err(|reason| ExperimentError::Plan {
+        candidate.map_err(|reason| ExperimentError::TargetFailed {
             what: format!("the first and the last candidate must run\n{name}: {reason}"),
         })
     }

@@ -72,8 +72,6 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
     Ok(if cancel.is_triggered() {
         Exit::Interrupted
-    } else if found.proven.is_none() {
-        Exit::Unsupported
     } else {
         Exit::Done
     })

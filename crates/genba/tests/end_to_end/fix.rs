@@ -137,6 +137,20 @@ fn invariant_length_gets_a_patch_that_compiles_gains_and_keeps_the_output() {
         "{broken:?}"
     );
 
+    // That nothing can be claimed of a program that was built again is an answer, not a failure.
+    let built = Command::new("sh")
+        .args(["-c", &build.replace("-O1", "-O2")])
+        .current_dir(here)
+        .status();
+    assert!(built.is_ok_and(|status| status.success()));
+    let unproven = json(here, "proof", &["prove", "--json"]);
+    assert!(unproven["proven"].is_null(), "{unproven}");
+    let reason = unproven["reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("another file than when it was measured"),
+        "{reason}"
+    );
+
     let (code, _, error) = run_genba(here, &["fix", "9"]);
     assert_eq!(code, 2);
     assert!(error.contains("no number 9;"), "{error}");

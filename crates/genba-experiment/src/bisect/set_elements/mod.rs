@@ -125,7 +125,7 @@ impl ElementFinder<'_, '_, '_> {
             let reason = self.measurement.failure(&variant.name)?;
             Some(format!("with {}: {reason}", variant.name))
         });
-        ExperimentError::Plan {
+        ExperimentError::TargetFailed {
             what: format!(
                 "the command must succeed without any element and with all of them\n{}",
                 reason.unwrap_or_default()
