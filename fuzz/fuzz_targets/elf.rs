@@ -49,7 +49,6 @@ fuzz_target!(|bytes: &[u8]| {
         for address in [symbol.address, end.wrapping_sub(1), end] {
             std::hint::black_box(frames.at(address));
         }
-        let _ = binary.svma_to_file_offsets(symbol.address..end);
         // What has a symbol of the name must not be passed over.
         if let Some(word) = genba_symbols::word_of(&symbol.name)
             && symbol.name.contains(word)

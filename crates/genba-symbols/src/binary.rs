@@ -145,14 +145,6 @@ impl Binary {
         self.layout.entry
     }
 
-    /// Whether it is loaded wherever there is room: libraries and position-independent
-    /// executables.
-    #[must_use]
-    pub fn is_pie(&self) -> bool {
-        const ET_DYN: u16 = 3;
-        self.layout.kind == ET_DYN
-    }
-
     /// The parts that are loaded.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
@@ -193,19 +185,6 @@ impl Binary {
             .find(|s| s.executable)
             .or_else(|| segments().next())?;
         segment.address.checked_add(offset - segment.file_offset)
-    }
-
-    /// The offsets of the file that come to be at these addresses of the module, the inverse of
-    /// [`Self::file_offset_to_svma`]: all that may, where segments share bytes of the file.
-    #[must_use]
-    pub fn svma_to_file_offsets(&self, svma: Range<u64>) -> Vec<Range<u64>> {
-        let within = |s: &Segment| {
-            let start = svma.start.max(s.address);
-            let end = svma.end.min(s.address.saturating_add(s.file_size));
-            let offset = |address: u64| s.file_offset.saturating_add(address - s.address);
-            (start < end).then(|| offset(start)..offset(end))
-        };
-        self.layout.segments.iter().filter_map(within).collect()
     }
 
     /// The bytes at an address, fewer than `size` where the segment's contents in the file end.

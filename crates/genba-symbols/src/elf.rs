@@ -45,7 +45,6 @@ pub struct Section {
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) architecture: Architecture,
-    pub(crate) kind: u16,
     pub(crate) entry: u64,
     pub(crate) little_endian: bool,
     pub(crate) is_64: bool,
@@ -139,7 +138,6 @@ fn parse<E: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Layout, Stri
     let architecture = object.map_or(Architecture::Unknown, |o| o.architecture());
     Ok(Layout {
         architecture,
-        kind: header.e_type(endian).0,
         entry: header.e_entry(endian).into(),
         little_endian: header.is_little_endian(),
         is_64: header.is_class_64(),

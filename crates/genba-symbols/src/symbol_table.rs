@@ -254,10 +254,6 @@ impl Symbols {
         self.all.iter().any(|e| e.source == source)
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.addresses.len()
-    }
-
     /// All aliases at exactly this address, the best first.
     pub(crate) fn aliases(&self, address: u64) -> Vec<Symbol> {
         let start = self.all.partition_point(|e| e.address < address);

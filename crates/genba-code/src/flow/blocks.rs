@@ -37,7 +37,6 @@ pub struct Block {
 pub struct ControlFlow {
     blocks: Vec<Block>,
     block_of: Vec<BlockId>,
-    immediate_dominators: Vec<Option<BlockId>>,
     /// Times of entry and exit of each block in the dominator tree.
     dominance: Vec<(u32, u32)>,
     loops: Loops,
@@ -139,19 +138,12 @@ impl ControlFlow {
         let walk = Walk::new(&blocks, &entries);
         let idom = dominators::immediate(&walk);
         let times = dominators::intervals(&idom);
-        let vertices = || (0..blocks.len() as BlockId).map(|b| walk.vertex(b));
-        let immediate_dominators = vertices()
-            .map(|v| match idom[v as usize] {
-                0 => None,
-                dominator => Some(walk.block(dominator)),
-            })
-            .collect();
-        let dominance = vertices().map(|v| times[v as usize]).collect();
+        let vertices = (0..blocks.len() as BlockId).map(|b| walk.vertex(b));
+        let dominance = vertices.map(|v| times[v as usize]).collect();
         let loops = loops::find(&blocks, &walk);
         Self {
             blocks,
             block_of,
-            immediate_dominators,
             dominance,
             loops,
             has_indirect,
@@ -194,15 +186,6 @@ impl ControlFlow {
             .iter()
             .map(|&p| self.blocks[p as usize].instructions.end - 1)
             .collect()
-    }
-
-    /// The block that every way to this one passes last; `None` for entries.
-    #[must_use]
-    pub fn immediate_dominator(&self, block: BlockId) -> Option<BlockId> {
-        self.immediate_dominators
-            .get(block as usize)
-            .copied()
-            .flatten()
     }
 
     /// Whether every way from an entry to `b` passes `a` (a block dominates itself).

@@ -32,12 +32,6 @@ impl Binary {
         self.symbol_table().iter()
     }
 
-    /// How many addresses have a symbol.
-    #[must_use]
-    pub fn symbol_count(&self) -> usize {
-        self.symbol_table().len()
-    }
-
     /// All symbols at exactly this address, the best first.
     #[must_use]
     pub fn aliases(&self, svma: u64) -> Vec<Symbol> {
