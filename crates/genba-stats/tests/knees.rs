@@ -63,10 +63,8 @@ const fn hinge(name: &'static str, value: fn(f64) -> f64) -> Target {
 /// What came of the trials of a target.
 #[derive(Default)]
 struct Tally {
-    trials: u32,
     any: u32,
     right: u32,
-    wide: f64,
 }
 
 /// Heavy tails: Student's t with three degrees of freedom, scaled to the deviation.
@@ -121,7 +119,6 @@ fn trial(target: &Target, design: &Design, seed: u64, tally: &mut Tally) {
         resamples: 199,
     };
     let found = curve(&points, &question).unwrap();
-    tally.trials += 1;
     tally.any += u32::from(!found.knees.is_empty());
     if let (Some((kind, low, high)), [knee]) = (target.knee, found.knees.as_slice())
         && knee.kind == kind
@@ -129,7 +126,6 @@ fn trial(target: &Target, design: &Design, seed: u64, tally: &mut Tally) {
         && knee.high >= high
     {
         tally.right += 1;
-        tally.wide += (knee.high / knee.low).log2();
     }
 }
 
@@ -324,42 +320,6 @@ fn runs_that_lost_a_tick_are_no_second_step() {
 }
 
 #[test]
-#[ignore = "two minutes: prints how often knees are found and false (TRIALS=200)"]
-fn print_table() {
-    let steps = |runs: u32, sigma: f64| Design {
-        axis: Axis::Linear,
-        xs: (0..=12).map(|x| f64::from(1 + x * 8)).collect(),
-        runs,
-        sigma,
-    };
-    for (name, design) in [
-        (
-            "1 … 1024 by doublings, 5 runs, noise 1 %",
-            doublings(5, 0.01),
-        ),
-        (
-            "1 … 1024 by doublings, 10 runs, noise 1 %",
-            doublings(10, 0.01),
-        ),
-        (
-            "1 … 1024 by doublings, 10 runs, noise 3 %",
-            doublings(10, 0.03),
-        ),
-        ("1 … 97 in steps of 8, 5 runs, noise 1 %", steps(5, 0.01)),
-    ] {
-        println!("{name}");
-        for (name, tally) in tally(TARGETS, &design, trials()) {
-            println!(
-                "  {name:28} knees found in {:5.1} %, right {:5.1} %, width {:4.2} doublings",
-                f64::from(tally.any) / f64::from(tally.trials) * 100.0,
-                f64::from(tally.right) / f64::from(tally.trials) * 100.0,
-                tally.wide / f64::from(tally.right.max(1)),
-            );
-        }
-    }
-}
-
-#[test]
 fn few_false_knees_and_most_true_ones() {
     let few = 10;
     let mut false_knees = 0;
@@ -447,10 +407,4 @@ proptest::proptest! {
         proptest::prop_assert_eq!(found.settings.len(), levels.len());
         proptest::prop_assert_eq!(found.segments.len() <= found.knees.len() + 1, true);
     }
-}
-
-fn trials() -> u64 {
-    (std::env::var("TRIALS").ok())
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(200)
 }
