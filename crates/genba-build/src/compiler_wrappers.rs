@@ -10,11 +10,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use genba_run::{CommandSpec, Output};
+use genba_run::{CommandSpec, Output, quote_bytes};
 
-use crate::build_recipe::link_time_flags;
+use crate::build_recipe::{Needs, link_time_flags};
 use crate::toolchain::Role;
-use crate::{BuildError, Family, Needs, Recipe, SourceCopy, Toolchain};
+use crate::{BuildError, Family, Recipe, SourceCopy, Toolchain};
 
 /// Build of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,15 +292,15 @@ impl WrapperWriter<'_> {
         let mut script = head(name);
         script.extend(self.note(name, 2));
         script.extend(b"exec ");
-        script.extend(quoted(real.as_os_str().as_bytes()));
+        script.extend(quote_bytes(real.as_os_str().as_bytes()));
         for flag in self.front() {
             script.push(b' ');
-            script.extend(quoted(flag.as_bytes()));
+            script.extend(quote_bytes(flag.as_bytes()));
         }
         script.extend(b" \"$@\"");
         for flag in self.behind(family) {
             script.push(b' ');
-            script.extend(quoted(flag.as_bytes()));
+            script.extend(quote_bytes(flag.as_bytes()));
         }
         script.push(b'\n');
         Ok(script)
@@ -312,9 +312,9 @@ impl WrapperWriter<'_> {
             return Vec::new();
         };
         let mut line = format!("[ $# -lt {words} ] || echo ").into_bytes();
-        line.extend(quoted(name.as_bytes()));
+        line.extend(quote_bytes(name.as_bytes()));
         line.extend(b" >>");
-        line.extend(quoted(tree.calls().as_os_str().as_bytes()));
+        line.extend(quote_bytes(tree.calls().as_os_str().as_bytes()));
         line.push(b'\n');
         line
     }
@@ -334,7 +334,7 @@ impl WrapperWriter<'_> {
         let flags = self.recipe.rust_flags.iter().map(OsString::from);
         for flag in flags.chain(map) {
             script.push(b' ');
-            script.extend(quoted(flag.as_bytes()));
+            script.extend(quote_bytes(flag.as_bytes()));
         }
         script.push(b'\n');
         script
@@ -347,14 +347,14 @@ impl WrapperWriter<'_> {
 fn head(name: &str) -> Vec<u8> {
     let mut script = b"#!/bin/sh\n# What genba adds to this program.\n".to_vec();
     script.extend(b"if [ -n \"${GENBA_INSIDE-}\" ]; then\n  echo ");
-    script.extend(quoted(
+    script.extend(quote_bytes(
         format!("genba: the wrapper of {name} calls itself").as_bytes(),
     ));
     script.extend(b" >&2\n  exit 1\nfi\nGENBA_INSIDE=1\nexport GENBA_INSIDE\n");
     match std::env::var_os("PATH") {
         Some(path) => {
             script.extend(b"PATH=");
-            script.extend(quoted(path.as_bytes()));
+            script.extend(quote_bytes(path.as_bytes()));
             script.extend(b"\nexport PATH\n");
         }
         None => script.extend(b"unset PATH\n"),
@@ -365,22 +365,9 @@ fn head(name: &str) -> Vec<u8> {
 fn plain_script(name: &str, real: &Path) -> Vec<u8> {
     let mut script = head(name);
     script.extend(b"exec ");
-    script.extend(quoted(real.as_os_str().as_bytes()));
+    script.extend(quote_bytes(real.as_os_str().as_bytes()));
     script.extend(b" \"$@\"\n");
     script
-}
-
-/// A word quoted for the shell.
-fn quoted(word: &[u8]) -> Vec<u8> {
-    let mut out = vec![b'\''];
-    for byte in word {
-        match byte {
-            b'\'' => out.extend(b"'\\''"),
-            other => out.push(*other),
-        }
-    }
-    out.push(b'\'');
-    out
 }
 
 fn write_script(path: &Path, text: &[u8]) -> Result<(), BuildError> {

@@ -32,7 +32,7 @@ mod tree_state;
 
 pub use build_directory::BuildDirectory;
 pub use build_presets::{build_presets, layout_presets};
-pub use build_recipe::{Family, Needs, Recipe, Slot};
+pub use build_recipe::{Family, Recipe, Slot};
 pub use cached_checkout::{CachedCheckout, cached_checkout};
 pub use commit_list::{Commit, commits_between};
 pub use compiler_wrappers::{BuildStage, CompilerWrappers};

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use genba_run::quote_word;
+
 use crate::campaign_plan::HostPlan;
 
 /// The script of a job array whose elements are the lines of `tasks`, the keys of tasks.
@@ -41,20 +43,15 @@ pub fn job_script(
     }
     let words: Vec<String> = worker
         .iter()
-        .map(|word| quoted(&word.to_string_lossy()))
+        .map(|word| quote_word(&word.to_string_lossy()))
         .collect();
     let _ = write!(
         script,
         "task=$(sed -n \"$((SLURM_ARRAY_TASK_ID + 1))p\" {})\nexec {} \"$task\"\n",
-        quoted(&tasks.to_string_lossy()),
+        quote_word(&tasks.to_string_lossy()),
         words.join(" ")
     );
     script
-}
-
-/// A word quoted for the shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A value quoted for a line of `#SBATCH`, which knows double quotes and backslashes.

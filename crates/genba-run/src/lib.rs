@@ -58,5 +58,5 @@ pub use private_directory::PrivateDirectory;
 pub use resolve_program::resolve_program;
 pub use run_account::Finished;
 pub use running::{Gated, Running};
-pub use shell::{Shell, split_words};
+pub use shell::{Shell, join_words, quote_bytes, quote_word, split_words};
 pub use valgrind_files::remove_files_of_ended_valgrinds;

@@ -45,6 +45,35 @@ pub fn split_words(line: &str) -> Result<Vec<String>, RunError> {
     Ok(words)
 }
 
+/// A word quoted for the shell, which reads it as this one word whatever it contains.
+#[must_use]
+pub fn quote_word(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The same of bytes, which need not be UTF-8.
+#[must_use]
+pub fn quote_bytes(word: &[u8]) -> Vec<u8> {
+    let parts: Vec<&[u8]> = word.split(|&byte| byte == b'\'').collect();
+    [b"'", &parts.join(&br"'\''"[..])[..], b"'"].concat()
+}
+
+/// Words as a line for the shell, those quoted that need it. Placeholders (`{N}`) do not; braces with a
+/// list or range inside, which some shells expand, do.
+#[must_use]
+pub fn join_words(words: &[String]) -> String {
+    let plain = |word: &String| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%{}".contains(&byte);
+        let expands = word.contains('{') && (word.contains(',') || word.contains(".."));
+        !word.is_empty() && word.bytes().all(known) && !expands
+    };
+    let quoted = words.iter().map(|word| match plain(word) {
+        true => word.clone(),
+        false => quote_word(word),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,7 +98,30 @@ mod tests {
         assert_eq!(Shell::parse("bash --norc").expect("bash"), bash);
     }
 
+    #[test]
+    fn words_are_quoted_where_they_need_it() {
+        let words = ["./x", "a b", "", "it's", "{N}", "{1..3}", "$HOME"].map(str::to_owned);
+        let line = r"./x 'a b' '' 'it'\''s' {N} '{1..3}' '$HOME'";
+        assert_eq!(join_words(&words), line);
+    }
+
+    #[test]
+    fn shell_reads_quoted_words_as_they_are() {
+        for word in ["plain", "with space", "it's", "$HOME `x` \\", "-D'\"'", "'"] {
+            assert_eq!(quote_bytes(word.as_bytes()), quote_word(word).as_bytes());
+            let line = format!("printf %s {}", quote_word(word));
+            let mut shell = std::process::Command::new("sh");
+            let output = shell.args(["-c", &line]).output().expect("sh");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), word);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn joined_words_are_split_into_the_same(words in proptest::collection::vec(".{0,20}", 1..6)) {
+            prop_assert_eq!(split_words(&join_words(&words)).expect("words"), words);
+        }
+
         #[test]
         fn any_line_gives_words_or_an_error(line in ".{0,200}") {
             if let Ok(words) = split_words(&line) {

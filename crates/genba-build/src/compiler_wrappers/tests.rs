@@ -165,16 +165,6 @@ fn failing_build_leaves_the_end_of_its_log() {
 }
 
 #[test]
-fn words_are_quoted_for_the_shell() {
-    for word in ["plain", "with space", "it's", "$HOME `x` \\", "-D'\"'"] {
-        let script = [b"printf %s ".to_vec(), quoted(word.as_bytes())].concat();
-        let line = String::from_utf8(script).expect("text");
-        let out = Command::new("sh").args(["-c", &line]).output().expect("sh");
-        assert_eq!(String::from_utf8_lossy(&out.stdout), word);
-    }
-}
-
-#[test]
 fn recursive_wrapper_fails_at_once() {
     let place = tempfile::tempdir().expect("a directory");
     let script = place.path().join("gcc");

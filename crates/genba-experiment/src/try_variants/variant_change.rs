@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use genba_build::{Family, Recipe};
 use genba_model::ChangeKind;
-use genba_run::CommandSpec;
+use genba_run::{CommandSpec, join_words};
 
 /// What a change of the run affects; a combination has at most one change of each slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +101,7 @@ impl RunChange {
         match &mut spec.shell_line {
             None => spec.argv.extend(self.arguments.iter().map(Into::into)),
             Some(line) => {
-                let more = shlex_join(&self.arguments);
+                let more = join_words(&self.arguments);
                 *line = format!("{line} {more}");
                 if let Some(last) = spec.argv.last_mut() {
                     *last = line.clone().into();
@@ -115,7 +115,7 @@ impl RunChange {
     #[must_use]
     pub fn line(&self, command: &str) -> String {
         let mut parts = Vec::new();
-        let quote = |text: &str| shlex_join(&[text.to_owned()]);
+        let quote = |text: &str| join_words(&[text.to_owned()]);
         for (name, value) in &self.environment {
             parts.push(format!("{name}={}", quote(value)));
         }
@@ -134,23 +134,10 @@ impl RunChange {
         }
         parts.push(command.to_owned());
         if !self.arguments.is_empty() {
-            parts.push(shlex_join(&self.arguments));
+            parts.push(join_words(&self.arguments));
         }
         parts.join(" ")
     }
-}
-
-/// Words quoted for a shell.
-fn shlex_join(words: &[String]) -> String {
-    let plain = |word: &String| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
-        !word.is_empty() && word.bytes().all(known)
-    };
-    let quoted = words.iter().map(|word| match plain(word) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    });
-    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// A change of the build or of the run that makes a variant.

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use genba_experiment::{Plan, VariantPlan};
 use genba_model::EXACT_INSTRUCTIONS;
 use genba_profile::event::EventSpec;
-use genba_run::{CommandSpec, Output, Stdin};
+use genba_run::{CommandSpec, Output, Stdin, join_words};
 
 use genba_units::parse_duration;
 
@@ -82,7 +82,7 @@ impl ExperimentArgs {
 
     /// A variant of words that are started without a shell (those after `--`).
     pub fn variant_of_words(&self, name: &str, words: &[String]) -> Result<VariantPlan, Failure> {
-        self.with_steps(name, &line_of(words), CommandSpec::direct(words))
+        self.with_steps(name, &join_words(words), CommandSpec::direct(words))
     }
 
     /// A variant of a command as it was given: one string with blanks is a line for the shell, all
@@ -174,21 +174,6 @@ impl ExperimentArgs {
 pub fn line_as_given(command: &[String]) -> String {
     match command {
         [line] => line.clone(),
-        words => line_of(words),
+        words => join_words(words),
     }
-}
-
-/// Words quoted for a shell, for display.
-pub fn line_of(words: &[String]) -> String {
-    let plain = |word: &String| {
-        !word.is_empty()
-            && word
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@%{}".contains(&byte))
-    };
-    let quoted = words.iter().map(|word| match plain(word) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    });
-    quoted.collect::<Vec<_>>().join(" ")
 }

@@ -15,7 +15,7 @@ use genba_report::{fix_by_hand, patch_header, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{BuildArgs, ExperimentArgs, Session, line_of};
+use crate::session::{BuildArgs, ExperimentArgs, Session, line_as_given};
 
 /// Arguments of `genba fix`.
 #[derive(Debug, ClapArgs)]
@@ -234,20 +234,13 @@ fn base(args: &Args, workload: &Workload, place: &Place) -> Result<VariantPlan, 
     if workload.shell.is_some() {
         return args
             .experiment
-            .variant("baseline", &line_of_shell(workload));
+            .variant("baseline", &line_as_given(&workload.command));
     }
     let mut words = workload.command.clone();
     if let (Some(derived), Some(first)) = (&place.derived, words.first_mut()) {
         *first = format!("{{tree}}/{}", derived.program);
     }
     args.experiment.variant_of_words("baseline", &words)
-}
-
-fn line_of_shell(workload: &Workload) -> String {
-    match &workload.command[..] {
-        [line] => line.clone(),
-        words => line_of(words),
-    }
 }
 
 fn document(case: &Case, args: &Args, finding: &Finding, workload: &Workload) -> SourceFix {
@@ -258,8 +251,8 @@ fn document(case: &Case, args: &Args, finding: &Finding, workload: &Workload) ->
         site: finding.site.clone(),
         predicted_speedup: finding.predicted_speedup,
         command: match workload.shell {
-            Some(_) => line_of_shell(workload),
-            None => line_of(&workload.command),
+            Some(_) => line_as_given(&workload.command),
+            None => genba_run::join_words(&workload.command),
         },
         build: None,
         metric: args.experiment.metric.clone().unwrap_or_default(),

@@ -14,7 +14,7 @@ use genba_units::parse_duration;
 use super::{budget, dry_run, finish, open, step_plan, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{ExperimentArgs, line_of};
+use crate::session::ExperimentArgs;
 
 /// Default budget with builds, seconds.
 const SECONDS: f64 = 3_600.0;
@@ -62,7 +62,7 @@ pub struct Args {
 /// Runs `genba bisect git`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
-    let command = line_of(words);
+    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
     if experiment.directory.is_some() {
         return Err(Failure::usage(
@@ -124,7 +124,7 @@ fn variant(args: &Args, name: &str, tree: &SourceCopy) -> Result<VariantPlan, Fa
             variant.spec.argv[0] = program.into_os_string();
         }
     }
-    variant.command = line_of(&args.command);
+    variant.command = genba_run::join_words(&args.command);
     variant.spec.directory = Some(tree.path().to_owned());
     for step in variant.steps_mut() {
         step.directory = Some(tree.path().to_owned());

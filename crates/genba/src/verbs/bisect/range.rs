@@ -12,7 +12,7 @@ use super::placeholders::variant_with_values;
 use super::{budget, dry_run, finish, open, step_plan, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{ExperimentArgs, line_of};
+use crate::session::ExperimentArgs;
 
 /// Default budget, seconds.
 const SECONDS: f64 = 600.0;
@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
     let list = OrderedValues::parse(&args.param)?;
-    let command = line_of(words);
+    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
     let fixed = [&experiment.prepare, &experiment.conclude, &experiment.setup];
     let used = words.iter().chain(&experiment.measurement.env);

@@ -15,7 +15,7 @@ use super::placeholders::variant_with_values;
 use super::{budget, dry_run, finish, open, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{ExperimentArgs, line_of};
+use crate::session::ExperimentArgs;
 
 /// Default budget, seconds.
 const SECONDS: f64 = 1_200.0;
@@ -55,7 +55,7 @@ pub struct Args {
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
     let names = names(args)?;
-    let command = line_of(words);
+    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
     let mut session = open(experiment, &command, output)?;
     let files = (words.iter().any(|word| mentions(word, ITEMS_FILE)))

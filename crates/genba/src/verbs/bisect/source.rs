@@ -19,7 +19,7 @@ use super::placeholders::variant_with_values;
 use super::{budget, dry_run, finish, open, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{ExperimentArgs, line_of};
+use crate::session::ExperimentArgs;
 
 /// Default budget, seconds.
 const SECONDS: f64 = 120.0;
@@ -60,7 +60,7 @@ enum Language {
 /// Runs `genba bisect source`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
-    let command = line_of(words);
+    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
     if !words.iter().any(|word| mentions(word, FILE)) {
         return Err(Failure::usage(
@@ -173,7 +173,7 @@ impl RegionRemover<'_> {
         let name = self.variant_name(off);
         let mut variant =
             variant_with_values(&self.args.experiment, &name, &self.args.command, &values)?;
-        variant.command = line_of(&self.args.command);
+        variant.command = genba_run::join_words(&self.args.command);
         // `#include "header.h"` must still find headers in the directory of the original.
         let mut include = self.beside.clone().into_os_string();
         let key = OsString::from("CPATH");

@@ -7,7 +7,7 @@ use genba_experiment::try_variants::VariantChange;
 use genba_model::CampaignAxis;
 
 use crate::exit_code::Failure;
-use crate::session::{ExperimentArgs, line_as_given, line_of};
+use crate::session::{ExperimentArgs, line_as_given};
 use crate::verbs::campaign::plan_of_experiment::{
     braces, head, is_line, metrics, name, option, quoted,
 };
@@ -160,7 +160,11 @@ fn setting(change: &VariantChange, given: &BTreeMap<String, String>) -> Result<S
         "LD_PRELOAD",
         libraries.into_iter().map(str::to_owned).collect(),
     );
-    Ok(option(&change.name, &line_of(&run.arguments), &environment))
+    Ok(option(
+        &change.name,
+        &genba_run::join_words(&run.arguments),
+        &environment,
+    ))
 }
 
 fn environment(variables: &[String]) -> Result<BTreeMap<String, String>, Failure> {
