@@ -1,23 +1,17 @@
 //! Private directory for the builds of a session, and removal of abandoned ones.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use genba_run::{lock_directory, remove_abandoned};
 
 use crate::remove_tree::remove_tree;
 use crate::{BuildError, SourceCopy, copy_tree, git_checkout};
 
 const PREFIX: &str = "genba-build-";
-const LOCK: &str = "lock";
 
 /// A private directory with the copies, checkouts, wrappers and profiles of one session, removed when
 /// dropped.
-///
-/// Its `lock` file is locked as long as the process lives: a directory whose lock can be taken is
-/// abandoned.
 #[derive(Debug)]
 pub struct BuildDirectory {
     directory: PathBuf,
@@ -40,13 +34,16 @@ impl BuildDirectory {
     /// The directory cannot be written to.
     pub fn open_in(parent: &Path) -> Result<Self, BuildError> {
         let parent = (parent.canonicalize()).map_err(BuildError::file("use", parent))?;
-        remove_abandoned(&parent);
+        let wanted = |name: &[u8]| name.starts_with(PREFIX.as_bytes());
+        remove_abandoned(&parent, wanted, |path| {
+            let _ = remove_tree(path);
+        });
         let made = tempfile::Builder::new()
             .prefix(PREFIX)
             .tempdir_in(&parent)
             .map_err(BuildError::file("make a directory in", &parent))?;
         let directory = made.keep();
-        match lock(&directory) {
+        match lock_directory(&directory) {
             Ok(lock) => Ok(Self {
                 directory,
                 made: std::cell::Cell::new(0),
@@ -54,7 +51,7 @@ impl BuildDirectory {
             }),
             Err(error) => {
                 let _ = remove_tree(&directory);
-                Err(error)
+                Err(BuildError::file("lock", &directory)(error))
             }
         }
     }
@@ -162,50 +159,10 @@ impl Drop for BuildDirectory {
     }
 }
 
-/// Creates the lock file under another name and renames it once locked, so that an unlocked lock file
-/// is never visible.
-fn lock(directory: &Path) -> Result<File, BuildError> {
-    let (beside, path) = (directory.join("lock-"), directory.join(LOCK));
-    let file = File::create_new(&beside).map_err(BuildError::file("make", &beside))?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(io::Error::from)
-        .map_err(BuildError::file("lock", &beside))?;
-    fs::rename(&beside, &path).map_err(BuildError::file("make", &path))?;
-    Ok(file)
-}
-
-/// Removes the abandoned build directories in `parent`. Failures are ignored.
-fn remove_abandoned(parent: &Path) {
-    let own = rustix::process::geteuid().as_raw();
-    let Ok(entries) = fs::read_dir(parent) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        if !entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(PREFIX.as_bytes())
-        {
-            continue;
-        }
-        let path = entry.path();
-        // Directories of other users and links are left alone.
-        let ours = fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir() && it.uid() == own);
-        if ours && is_abandoned(&path) {
-            let _ = remove_tree(&path);
-        }
-    }
-}
-
-fn is_abandoned(directory: &Path) -> bool {
-    let Ok(file) = File::open(directory.join(LOCK)) else {
-        return false;
-    };
-    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn names(path: &Path) -> Vec<String> {
@@ -222,7 +179,7 @@ mod tests {
         // As after SIGKILL: the directory with a lock that nobody holds.
         let dead = parent.path().join("genba-build-dead");
         fs::create_dir_all(dead.join("0000/src")).expect("made");
-        fs::write(dead.join(LOCK), "").expect("written");
+        fs::write(dead.join("lock"), "").expect("written");
         // Just being made, or not ours at all: no lock file.
         let young = parent.path().join("genba-build-young");
         fs::create_dir(&young).expect("made");

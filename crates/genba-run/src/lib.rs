@@ -18,6 +18,7 @@
 //!
 //! **Not here.** Statistics, schedules, profiling.
 
+mod abandoned_directories;
 mod byte_text;
 mod cancel;
 mod command_spec;
@@ -46,6 +47,7 @@ mod start_request;
 mod streams;
 mod valgrind_files;
 
+pub use abandoned_directories::{lock_directory, remove_abandoned};
 pub use byte_text::{byte_of, bytes_of, text_of};
 pub use cancel::{Cancel, Protected};
 pub use command_spec::{CommandSpec, DEFAULT_GRACE, Environment, Output, PassFd, Stdin};

@@ -3,25 +3,21 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
-use rustix::fs::{FlockOperation, flock};
+use crate::abandoned_directories::{self, lock_directory};
 
 const PREFIX: &str = "genba-";
 /// Prefix of directories of builds, which genba-build removes itself: they are large.
 const PREFIX_OF_BUILDS: &str = "genba-build-";
-const LOCK: &str = "lock";
 
 /// The directories of this process.
 static LIVING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static REMOVE_ABANDONED: Once = Once::new();
 
 /// A directory with a name that cannot be predicted, which only this user may enter.
-///
-/// Its `lock` file is locked as long as the process lives: a directory whose lock can be taken is
-/// abandoned.
 #[derive(Debug)]
 pub struct PrivateDirectory {
     path: PathBuf,
@@ -49,12 +45,7 @@ impl PrivateDirectory {
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)?;
         let path = made.path().to_owned();
-        // The lock is held before the file has its name: there is no moment at which the directory
-        // seems to be abandoned.
-        let unnamed = path.join("lock.new");
-        let lock = File::create_new(&unnamed)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        fs::rename(&unnamed, path.join(LOCK))?;
+        let lock = lock_directory(&path)?;
         living(|all| all.push(path.clone()));
         let _ = made.keep();
         Ok(Self { path, _lock: lock })
@@ -96,31 +87,12 @@ pub(crate) fn remove_all() {
 
 /// Removes directories of this user whose process was killed.
 fn remove_abandoned(parent: &Path) {
-    let own = rustix::process::getuid().as_raw();
-    let Ok(entries) = fs::read_dir(parent) else {
-        return;
+    let wanted = |name: &[u8]| {
+        name.starts_with(PREFIX.as_bytes()) && !name.starts_with(PREFIX_OF_BUILDS.as_bytes())
     };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        let candidate = name.starts_with(PREFIX.as_bytes());
-        if !candidate || name.starts_with(PREFIX_OF_BUILDS.as_bytes()) {
-            continue;
-        }
-        let path = entry.path();
-        // Directories of other users and links are left alone.
-        let ours = fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir() && it.uid() == own);
-        if ours && is_abandoned(&path) {
-            let _ = fs::remove_dir_all(&path);
-        }
-    }
-}
-
-fn is_abandoned(directory: &Path) -> bool {
-    let Ok(file) = File::open(directory.join(LOCK)) else {
-        return false;
-    };
-    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+    abandoned_directories::remove_abandoned(parent, wanted, |path| {
+        let _ = fs::remove_dir_all(path);
+    });
 }
 
 #[cfg(test)]
@@ -135,7 +107,7 @@ mod tests {
         // As after SIGKILL: the lock is there, and nobody holds it.
         let dead = parent.path().join("genba-top-dead");
         fs::create_dir_all(dead.join("below")).expect("made");
-        fs::write(dead.join(LOCK), "").expect("written");
+        fs::write(dead.join("lock"), "").expect("written");
         let foreign = parent.path().join("genba-notes");
         fs::create_dir(&foreign).expect("made");
         remove_abandoned(parent.path());
