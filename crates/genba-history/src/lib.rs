@@ -9,9 +9,9 @@
 //! **Concurrency.** A recording is one transaction and has a key. Recording a key again changes
 //! nothing, so a writer that does not know whether its last write arrived repeats it.
 //!
-//! **Analysis.** [`analyse`] finds the change points of a series (by `genba-stats`), and tells
-//! changes of the host from those of the code by anchor measurements. [`import`] reads the results
-//! of other programs.
+//! **Analysis.** [`history_report`] finds the change points of series (by `genba-stats`), tells
+//! changes of the host from those of the code by anchor measurements, and compares revisions.
+//! [`import`] reads the results of other programs.
 //!
 //! **Not here.** Measuring, rendering, git.
 
@@ -19,6 +19,7 @@ mod analysis;
 mod comparison_recording;
 mod engine;
 mod error;
+mod history_report;
 pub mod import;
 mod location;
 mod migrations;
@@ -32,9 +33,10 @@ mod series;
 mod sqlite_engine;
 mod store;
 
-pub use analysis::{AnalysedSeries, NamedRevision, analyse, compare_revisions};
+pub use analysis::NamedRevision;
 pub use comparison_recording::{RecordingContext, VariantOrigin, recording};
 pub use error::{Error, Result};
+pub use history_report::history_report;
 pub use location::Location;
 pub use named_change::named_change;
 pub use points::{AnchorValues, Point, PointFilter};

@@ -1,9 +1,7 @@
 //! The series that a user selects, read and analysed.
 
 use clap::Args as ClapArgs;
-use genba_history::{
-    History, NamedRevision, PointFilter, SeriesFilter, analyse, compare_revisions,
-};
+use genba_history::{History, NamedRevision, SeriesFilter, history_report};
 use genba_investigate::Progress as _;
 use genba_model::{HistoryReport, SeriesList};
 
@@ -122,49 +120,17 @@ pub fn report(
     if selected.is_empty() {
         return Err(nothing_selected(&mut history, &location.display()));
     }
-    let points = PointFilter {
-        branch: args.branch.clone(),
-    };
-    let mut report = HistoryReport {
-        genba: env!("CARGO_PKG_VERSION").to_owned(),
-        store: location.display(),
-        points: Vec::new(),
-        series: Vec::new(),
-        comparisons: Vec::new(),
-        hosts: Vec::new(),
-        notes: Vec::new(),
-    };
     let mut line = ProgressLine::new(output);
-    for (done, one) in selected.iter().enumerate() {
-        line.update(
-            &format!("analysing series {} of {}", done + 1, selected.len()),
-            None,
-        );
-        let analysed = analyse(one, &history.points(one.id, &points)?, &args.branch);
-        let index = report.series.len() as u32;
-        if let Some([before, after]) = revisions {
-            let compared = compare_revisions(&analysed.series, before, after);
-            let Some(compared) = compared else {
-                continue;
-            };
-            report.comparisons.push(genba_model::HistoryComparison {
-                series: index,
-                ..compared
-            });
-        }
-        let changes = analysed.changes.into_iter();
-        report
-            .points
-            .extend(changes.map(|change| genba_model::HistoryChange {
-                series: index,
-                ..change
-            }));
-        report.series.push(analysed.series);
-        report.notes.extend(analysed.notes);
-        if !report.hosts.iter().any(|host| host.id == one.host) {
-            report.hosts.push(history.host(&one.host)?);
-        }
-    }
+    let report = history_report(
+        &mut history,
+        &selected,
+        &args.branch,
+        revisions,
+        &mut |number| {
+            let stage = format!("analysing series {} of {}", number + 1, selected.len());
+            line.update(&stage, None);
+        },
+    )?;
     if report.series.is_empty()
         && let Some([before, after]) = revisions
     {
@@ -173,6 +139,5 @@ pub fn report(
             before.name, after.name
         )));
     }
-    report.points.sort_by_key(|one| !one.worse);
     Ok(report)
 }
