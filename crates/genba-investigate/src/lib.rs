@@ -13,6 +13,7 @@ mod callgrind_simulation;
 pub mod diff;
 mod enough_samples;
 mod error;
+mod explanation;
 pub mod event_counters;
 pub mod execution_counts;
 pub mod explanation_inputs;
@@ -39,7 +40,7 @@ pub mod workload_causes;
 
 pub use attached_process::{command_line, investigate_processes};
 pub use error::{InvestigateError, in_words};
-pub use findings::findings;
+pub use explanation::{explain_recording, stored_explanation};
 pub use pipeline::{MAX_ANNOTATIONS, Options, Outcome, investigate};
 pub use progress::{NoProgress, Progress};
 pub use snapshot_cases::{SnapshotNews, SnapshotOptions, snapshots};

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use genba_case::Case;
+use genba_case::{Case, Store};
 use genba_model::{Investigation, Proof, Trial, Workload};
 use genba_prove::{FindingToProve, prove_finding};
 use genba_run::{Cancel, CommandSpec, Launcher, RunError, Shell};
@@ -98,12 +98,35 @@ pub struct FirstProofs {
 /// Time below which no proof is begun.
 const MIN_PROOF_TIME: Duration = Duration::from_secs(8);
 
-/// Proves the first findings of a case as time allows, and stores the results. Returns why findings were not
-/// proven, a sentence each.
+/// Proves the first findings of an investigation that was stored, as time allows, and returns it with the
+/// proofs. Its notes say what was not proven. A proof that fails leaves the investigation as it is, with a note.
 ///
 /// # Errors
-/// As [`prove_in_case`].
+/// The case cannot be opened or read, or no launcher be started.
 pub fn prove_first(
+    store: &Store,
+    all: Investigation,
+    plan: FirstProofs,
+    spec: &CommandSpec,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+) -> Result<Investigation, InvestigateError> {
+    let case = store.find_to_write(&all.case)?;
+    let mut launcher = Launcher::new()?;
+    let mut notes = all.notes;
+    match prove_findings(&case, plan, spec, &mut launcher, cancel, progress) {
+        Ok(unproven) => notes.extend(unproven),
+        Err(error) => notes.push(format!("findings were not proven: {error}")),
+    }
+    Ok(Investigation {
+        notes,
+        ..case.investigation()?
+    })
+}
+
+/// Proves the first findings of a case, and stores the results. Returns why findings were not proven, a
+/// sentence each.
+fn prove_findings(
     case: &Case,
     plan: FirstProofs,
     spec: &CommandSpec,

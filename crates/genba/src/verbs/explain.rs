@@ -5,15 +5,11 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
-use genba_code::SourceCache;
-use genba_explain::{AnalysisInput, Limits};
 use genba_investigate::Options;
-use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
-use genba_investigate::observations::OBSERVATIONS;
 use genba_investigate::proofs::{self, FirstProofs, TRIALS};
-use genba_model::{Calibration, Event, Explanation, Investigation, NoiseFloor, Trial};
+use genba_model::{Calibration, Explanation, Investigation, Trial};
 use genba_report::terminal;
-use genba_run::{Cancel, CommandSpec, Launcher, Output as Stream};
+use genba_run::Output as Stream;
 
 use genba_units::parse_duration;
 
@@ -106,7 +102,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             let recording = RecordingArgs::of(input.clone(), args.counts.clone());
             match recording.case().filter(|_| !args.reevaluate) {
                 Some(case) => of_investigation(case.investigation()?)?,
-                None => of_recording(&recording)?,
+                None => {
+                    let resolved = recording.open(false, true)?;
+                    genba_investigate::explain_recording(&resolved, recording.case().as_ref())?
+                }
             }
         }
     };
@@ -192,7 +191,8 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
             &mut progress,
         )?;
         if args.prove {
-            prove_first(outcome.investigation, spec, &cancel, &mut progress)?
+            let all = outcome.investigation;
+            proofs::prove_first(&store, all, FIRST_PROOF, spec, &cancel, &mut progress)?
         } else {
             outcome.investigation
         }
@@ -210,95 +210,9 @@ const FIRST_PROOF: FirstProofs = FirstProofs {
     budget_each: Duration::from_secs(40),
 };
 
-/// Proves the first finding that can be proven.
-fn prove_first(
-    all: Investigation,
-    spec: &CommandSpec,
-    cancel: &Cancel,
-    progress: &mut ProgressLine,
-) -> Result<Investigation, Failure> {
-    let case = Store::open_root().find_to_write(&all.case)?;
-    let mut launcher = Launcher::new()?;
-    let mut notes = all.notes;
-    let told = proofs::prove_first(&case, FIRST_PROOF, spec, &mut launcher, cancel, progress)?;
-    notes.extend(told);
-    Ok(Investigation {
-        notes,
-        ..case.investigation()?
-    })
-}
-
 fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
-    let Some(profile) = all.profile else {
-        return Err(Failure::new(
-            Exit::Unsupported,
-            format!("no samples to explain: {}", all.notes.join("; ")),
-        ));
-    };
-    let mut notes = all.notes;
-    if profile.counted.is_none() {
-        notes.push(
-            "executions were not counted: only causes that samples alone show were searched"
-                .to_owned(),
-        );
-    }
-    Ok(Explanation {
-        command: all.workload.command,
-        event: profile.event,
-        findings: all.findings,
-        places: all.places,
-        waits: all.waits,
-        input_bytes: all.input_bytes,
-        min_gain: genba_model::MIN_GAIN,
-        noise_floor: all.noise_floor,
-        notes,
-    })
-}
-
-fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
-    let (facts, noise_floor): (Option<ExplanationInputs>, Option<Vec<NoiseFloor>>) =
-        match recording.case() {
-            Some(case) => (
-                case.get_document(EXPLANATION_INPUTS)?,
-                case.get_document("noise_floor")?,
-            ),
-            None => (None, None),
-        };
-    let noise_floor = noise_floor.unwrap_or_default();
-    let facts = facts.unwrap_or_default();
-    let resolved = recording.open(false, true)?;
-    let profile = resolved.profile(&Default::default());
-    let limits = Limits {
-        min_gain: genba_model::MIN_GAIN,
-        samples: profile.samples,
-    };
-    let mut input = AnalysisInput::of(&resolved, &facts.runs);
-    input.program.follow_up = facts.follow_up.clone();
-    if let Some(case) = recording.case() {
-        input.observed = case.get_document(OBSERVATIONS)?;
-    }
-    let (findings, places) = genba_investigate::findings(&input, limits, &mut SourceCache::new());
-    let waits = match recording.case() {
-        Some(case) => case.get_document("waits")?,
-        None => None,
-    };
-    let event: Event = profile.event;
-    let mut notes = profile.notes;
-    if profile.counted.is_none() {
-        notes.push(
-            "executions were not counted (--counts joins them): only causes that samples alone show were searched"
-                .to_owned(),
-        );
-    }
-    Ok(Explanation {
-        command: profile.command,
-        event,
-        findings,
-        places,
-        waits,
-        input_bytes: facts.runs.input_bytes,
-        min_gain: limits.min_gain,
-        noise_floor,
-        notes,
+    genba_investigate::stored_explanation(all).map_err(|notes| {
+        let what = format!("no samples to explain: {}", notes.join("; "));
+        Failure::new(Exit::Unsupported, what)
     })
 }

@@ -4,14 +4,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
+use genba_investigate::Options;
 use genba_investigate::join_counts::ExecutionCountOptions;
 use genba_investigate::proofs::{self, FirstProofs};
-use genba_investigate::{Options, Outcome};
-use genba_model::Investigation;
 use genba_profile::sampler::CallGraph;
 use genba_report::terminal::{self, Next};
 use genba_run::Output as Stream;
-use genba_run::{Cancel, CommandSpec, Launcher};
 
 use genba_units::{parse_duration, parse_positive_number};
 
@@ -183,7 +181,14 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
                 budget: left.min(budget * 2),
                 budget_each: budget,
             };
-            prove(&store, &mut outcome, plan, spec, &cancel, &mut progress)?;
+            outcome.investigation = proofs::prove_first(
+                &store,
+                outcome.investigation,
+                plan,
+                spec,
+                &cancel,
+                &mut progress,
+            )?;
         }
         outcome
     };
@@ -208,30 +213,6 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 
 /// Findings that are proven at most.
 const MAX_PROVEN: usize = 3;
-
-/// Proves the first findings. A proof that fails leaves the investigation as it is, with a note.
-fn prove(
-    store: &Store,
-    outcome: &mut Outcome,
-    plan: FirstProofs,
-    spec: &CommandSpec,
-    cancel: &Cancel,
-    progress: &mut ProgressLine,
-) -> Result<(), Failure> {
-    let case = store.find_to_write(&outcome.investigation.case)?;
-    let mut launcher = Launcher::new()?;
-    let proven = proofs::prove_first(&case, plan, spec, &mut launcher, cancel, progress);
-    let mut notes = std::mem::take(&mut outcome.investigation.notes);
-    match proven {
-        Ok(told) => notes.extend(told),
-        Err(error) => notes.push(format!("findings were not proven: {error}")),
-    }
-    outcome.investigation = Investigation {
-        notes,
-        ..case.investigation()?
-    };
-    Ok(())
-}
 
 /// Time for which running processes are watched without `--seconds`.
 pub(super) const WATCHED_TIME: Duration = Duration::from_secs(15);

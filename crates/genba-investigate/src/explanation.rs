@@ -1,0 +1,88 @@
+//! The document of `genba explain`: of an investigation as it is stored, or of its measurements with the
+//! detectors of this version.
+
+use genba_attribution::ResolvedProfile;
+use genba_case::{Case, Error as CaseError};
+use genba_code::SourceCache;
+use genba_explain::{AnalysisInput, Limits};
+use genba_model::{Explanation, Investigation, MIN_GAIN, NoiseFloor};
+
+use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
+use crate::findings::findings;
+use crate::observations::OBSERVATIONS;
+
+/// Returns what an investigation found.
+///
+/// # Errors
+/// It has no samples; its notes, which say why.
+pub fn stored_explanation(all: Investigation) -> Result<Explanation, Vec<String>> {
+    let mut notes = all.notes;
+    let Some(profile) = all.profile else {
+        return Err(notes);
+    };
+    if profile.counted.is_none() {
+        notes.push(uncounted(""));
+    }
+    Ok(Explanation {
+        command: all.workload.command,
+        event: profile.event,
+        findings: all.findings,
+        places: all.places,
+        waits: all.waits,
+        input_bytes: all.input_bytes,
+        min_gain: MIN_GAIN,
+        noise_floor: all.noise_floor,
+        notes,
+    })
+}
+
+/// Explains a recording, with what its case knows beside samples and counts.
+///
+/// # Errors
+/// The case cannot be read.
+pub fn explain_recording(
+    resolved: &ResolvedProfile,
+    case: Option<&Case>,
+) -> Result<Explanation, CaseError> {
+    let (inputs, noise_floor): (Option<ExplanationInputs>, Option<Vec<NoiseFloor>>) = match case {
+        Some(case) => (
+            case.get_document(EXPLANATION_INPUTS)?,
+            case.get_document("noise_floor")?,
+        ),
+        None => (None, None),
+    };
+    let inputs = inputs.unwrap_or_default();
+    let profile = resolved.profile(&Default::default());
+    let limits = Limits {
+        min_gain: MIN_GAIN,
+        samples: profile.samples,
+    };
+    let mut input = AnalysisInput::of(resolved, &inputs.runs);
+    input.program.follow_up = inputs.follow_up;
+    if let Some(case) = case {
+        input.observed = case.get_document(OBSERVATIONS)?;
+    }
+    let (findings, places) = findings(&input, limits, &mut SourceCache::new());
+    let mut notes = profile.notes;
+    if profile.counted.is_none() {
+        notes.push(uncounted(" (--counts joins them)"));
+    }
+    Ok(Explanation {
+        command: profile.command,
+        event: profile.event,
+        findings,
+        places,
+        waits: case.map_or(Ok(None), Case::waits)?,
+        input_bytes: inputs.runs.input_bytes,
+        min_gain: limits.min_gain,
+        noise_floor: noise_floor.unwrap_or_default(),
+        notes,
+    })
+}
+
+/// The note on executions that were not counted.
+fn uncounted(remedy: &str) -> String {
+    format!(
+        "executions were not counted{remedy}: only causes that samples alone show were searched"
+    )
+}
