@@ -89,7 +89,6 @@ mod executable;
 mod field_checks;
 mod interpreter_version;
 mod load_suite;
-mod metrics_channel;
 pub mod snippet;
 mod snippet_trial;
 mod suite_model;

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use genba_experiment::metrics_channel::{self, Channel, ChannelValue};
 use genba_model::ExitKind;
 use genba_run::{Cancel, CommandSpec, Executor, Finished, Output, RunError, Stdin};
 
 use crate::error::printable;
 use crate::interpreter_version::at_least;
-use crate::metrics_channel::Channel;
 use crate::snippet::{EMPTY_LOOP, MAX_LOOP_COUNT, Mode, PER_ITERATION, Snippet, SourceMap};
 use crate::{SuiteError, Variant};
 
@@ -111,9 +111,10 @@ impl Trial<'_> {
                 seconds: loop_seconds,
             },
         };
-        let channel = self.attempt(mode)?;
+        let reported = self.attempt(mode)?;
         let number = |name| {
-            channel.number(name).ok_or_else(|| {
+            let found = reported.iter().find(|one| one.name == name);
+            found.map(|one| one.value).ok_or_else(|| {
                 Failure::Exclude(
                     "it ended before it was measured (does it return, exit, or close all files?)"
                         .to_owned(),
@@ -153,14 +154,13 @@ impl Trial<'_> {
     }
 
     /// Writes a script and runs it; gives back what it reports.
-    fn attempt(&mut self, mode: Mode) -> Result<Channel, Failure> {
+    fn attempt(&mut self, mode: Mode) -> Result<Vec<ChannelValue>, Failure> {
         let map = self.write(mode)?;
         let path = self.path.to_string_lossy().into_owned();
-        let channel =
-            Channel::new().map_err(|error| temporary("a file in memory", error.into()))?;
+        let channel = Channel::new().map_err(SuiteError::from)?;
         let finished = self.execute([path.clone()], Some(&channel))?;
         if finished.record.exit.success() {
-            return Ok(channel);
+            return Ok(metrics_channel::parse(&channel.take()).0);
         }
         let stderr = String::from_utf8_lossy(&finished.stderr.captured).into_owned();
         let stderr = printable(&first_lines(&map.translate(stderr.trim(), &path)));
