@@ -27,6 +27,7 @@ pub mod recording_tail;
 pub mod sampler;
 mod side_records;
 mod snapshots;
+mod split_mix;
 mod timer_signal;
 pub mod wait_sampler;
 

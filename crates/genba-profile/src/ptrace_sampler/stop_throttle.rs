@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::MAX_STOPPED_SHARE;
+use crate::split_mix::SplitMix;
 
 /// Accepts as many clock samples as keep the time with a thread stopped within
 /// [`MAX_STOPPED_SHARE`]. Of each run of clock samples for which there is one stop, a random one is accepted: weights stay similar,
@@ -17,8 +18,7 @@ pub struct StopThrottle {
     credit: f64,
     /// The credit at which the next sample is accepted: between 0 and 1 for this stop.
     accepted_at: f64,
-    /// State of the random numbers (xorshift64).
-    random: u64,
+    random: SplitMix,
 }
 
 impl StopThrottle {
@@ -30,16 +30,8 @@ impl StopThrottle {
             last: Instant::now(),
             credit: 0.0,
             accepted_at: 0.0,
-            random: 0x9e37_79b9_7f4a_7c15,
+            random: SplitMix::default(),
         }
-    }
-
-    /// A random number from 0 to below 1.
-    fn uniform(&mut self) -> f64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Whether to stop the thread of a clock sample that came now.
@@ -54,7 +46,7 @@ impl StopThrottle {
         if accepted {
             // The next one is in the following unit, at its own random place.
             self.credit -= 1.0;
-            self.accepted_at = self.uniform();
+            self.accepted_at = self.random.uniform();
         }
         accepted
     }

@@ -3,6 +3,9 @@
 
 use std::path::PathBuf;
 
+use rustix::process::Pid;
+use rustix::thread::sched_getaffinity;
+
 /// The CPU accounts of the control groups of a process (cgroup v2).
 #[derive(Debug)]
 pub struct CpuQuota {
@@ -74,16 +77,7 @@ fn busy(text: &str) -> Option<u64> {
 
 /// CPUs on which a process may run (sched_getaffinity(2)); 1 if unknown.
 pub fn allowed_cpus(pid: i32) -> u32 {
-    // SAFETY: all zeros are a set of CPUs.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is as long as said.
-    let result =
-        unsafe { libc::sched_getaffinity(pid, size_of::<libc::cpu_set_t>(), &raw mut set) };
-    if result != 0 {
-        return 1;
-    }
-    // SAFETY: reads the set.
-    unsafe { libc::CPU_COUNT(&set) }.unsigned_abs().max(1)
+    sched_getaffinity(Pid::from_raw(pid)).map_or(1, |set| set.count().max(1))
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ mod requests;
 mod sampler;
 mod scripts;
 mod snapshots;
-mod split_mix;
 mod stack_copy;
 mod switch_log;
 mod system_call;

@@ -24,7 +24,6 @@ use super::process_tree;
 use super::requests::{AcceptedSockets, CallTrace, RequestLog};
 use super::scripts::{ScriptStacks, Scripts};
 use super::snapshots::{Snapshots, ThreadNow, extend_timeline};
-use super::split_mix::SplitMix;
 use super::stack_copy::{self, CodeRanges};
 use super::switch_log::SwitchLog;
 use super::thinning::Thinning;
@@ -40,6 +39,7 @@ use crate::error::ProfileError;
 use crate::perfdata::writer::{Writer, WrittenEvent};
 use crate::ptrace_sampler::sample_record::{self, Sample};
 use crate::sampler::{Target, describe, initial_records, monotonic_ns, syscalls, thread_cpu_time};
+use crate::split_mix::SplitMix;
 
 /// Average time between snapshots.
 const INTERVAL: Duration = Duration::from_millis(2);
@@ -360,7 +360,7 @@ impl<'s> WaitSampler<'s> {
                     _ => affordable,
                 };
                 // A random time: what repeats in the program must not beat with it.
-                let share = 0.5 + (self.random.next() % 1000) as f64 / 1000.0;
+                let share = 0.5 + self.random.uniform();
                 due = Instant::now() + interval.mul_f64(share);
             } else {
                 for one in sampled {
@@ -376,7 +376,7 @@ impl<'s> WaitSampler<'s> {
                     }
                 }
                 // Random as well: samples come in a rhythm.
-                let share = 0.5 + (self.random.next() % 1000) as f64 / 1000.0;
+                let share = 0.5 + self.random.uniform();
                 let cost = self.own_cpu_time().saturating_sub(cpu_before);
                 sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(share);
             }

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+use crate::split_mix::SplitMix;
 use crate::wait_sampler::StateIndex;
-use crate::wait_sampler::split_mix::SplitMix;
 
 /// Requests whose time is kept, drawn at random beyond that.
 const MAX_TIMES: usize = 100_000;

@@ -1,4 +1,4 @@
-//! Random numbers for what is drawn or timed at random.
+//! Random numbers for what is drawn, timed or stopped at random.
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 #[derive(Debug, Default)]
@@ -17,6 +17,11 @@ impl SplitMix {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 to below 1.
+    pub fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// A number below `limit`; 0 where that is 0.
