@@ -129,15 +129,12 @@ fn run_recipe(
         spec.environment.set(name, value);
     }
     let done = executor.execute(&spec, cancel)?;
-    let how = match done.record.exit {
-        ExitKind::Code(0) => return Ok(None),
-        ExitKind::Cancelled => return Err(RunError::Cancelled.into()),
-        ExitKind::Code(code) => format!("build failed with exit code {code}"),
-        ExitKind::Signal { signal, .. } => format!("build was killed by signal {signal}"),
-        _ => "build timed out".to_owned(),
-    };
+    if done.record.exit == ExitKind::Cancelled {
+        return Err(RunError::Cancelled.into());
+    }
     let output = String::from_utf8_lossy(&done.stdout.captured);
-    Ok(Some(format!("{output}\n{how}")))
+    let failure = done.record.exit.failure();
+    Ok(failure.map(|how| format!("{output}\nbuild {how}")))
 }
 
 /// The last lines of a failed build's output, the reason first; blank ones are skipped.

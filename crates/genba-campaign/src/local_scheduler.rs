@@ -60,11 +60,9 @@ impl<E: Executor> Scheduler for LocalScheduler<E> {
             Err(RunError::Cancelled) => return Ok(()),
             done => done?,
         };
-        let how = match done.record.exit {
-            ExitKind::Code(0) | ExitKind::Cancelled => return Ok(()),
-            ExitKind::Code(code) => format!("exited with code {code}"),
-            ExitKind::Signal { signal, .. } => format!("was killed by signal {signal}"),
-            ExitKind::TimedOut => "timed out".to_owned(),
+        let failure = done.record.exit.failure();
+        let Some(how) = failure.filter(|_| done.record.exit != ExitKind::Cancelled) else {
+            return Ok(());
         };
         let said = String::from_utf8_lossy(&done.stderr.captured);
         let said = said
@@ -117,7 +115,7 @@ mod tests {
         local.advance(&cancel).expect("run");
         assert_eq!(
             local.remarks(),
-            ["a worker exited with code 4: error: no space"]
+            ["a worker failed with exit code 4: error: no space"]
         );
         assert_eq!(local.executor.calls, [["genba", "a"], ["genba", "b"]]);
     }

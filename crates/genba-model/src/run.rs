@@ -46,6 +46,19 @@ impl ExitKind {
     pub fn success(self) -> bool {
         self == Self::Code(0)
     }
+
+    /// How a build or another helper failed, as the end of a sentence: `failed with exit code 2`; `None` if
+    /// it did not.
+    #[must_use]
+    pub fn failure(self) -> Option<String> {
+        match self {
+            Self::Code(0) => None,
+            Self::Code(code) => Some(format!("failed with exit code {code}")),
+            Self::Signal { signal, .. } => Some(format!("was killed by signal {signal}")),
+            Self::TimedOut => Some("timed out".to_owned()),
+            Self::Cancelled => Some("was cancelled".to_owned()),
+        }
+    }
 }
 
 /// What one run cost.

@@ -225,18 +225,14 @@ fn run_all(specs: &[CommandSpec], cancel: &Cancel) -> Result<Vec<Finished>, Expe
 
 /// Why a build failed, if it did.
 fn failure_of(done: &Finished) -> Result<Option<String>, ExperimentError> {
-    let how = match done.record.exit {
-        ExitKind::Code(0) => return Ok(None),
-        ExitKind::Cancelled => return Err(ExperimentError::Interrupted),
-        ExitKind::Code(code) => format!("build failed with exit code {code}"),
-        ExitKind::Signal { signal, .. } => format!("build was killed by signal {signal}"),
-        _ => "build timed out".to_owned(),
-    };
+    if done.record.exit == ExitKind::Cancelled {
+        return Err(ExperimentError::Interrupted);
+    }
     let end = last_lines(&String::from_utf8_lossy(&done.stderr.captured));
-    Ok(Some(if end.is_empty() {
-        how
-    } else {
-        format!("{how}: {end}")
+    let failure = done.record.exit.failure();
+    Ok(failure.map(|how| match end.is_empty() {
+        true => format!("build {how}"),
+        false => format!("build {how}: {end}"),
     }))
 }
 

@@ -105,11 +105,11 @@ fn run_build(
         limit: crate::verbs::MAX_ERROR_OUTPUT,
     };
     let done = Launcher::new()?.run(&spec, cancel)?;
-    let how = match done.record.exit {
-        ExitKind::Code(0) => return Ok(()),
-        ExitKind::Cancelled => return Err(Failure::new(Exit::Interrupted, "interrupted")),
-        ExitKind::Code(code) => format!("ended with exit code {code}"),
-        _ => "did not end".to_owned(),
+    if done.record.exit == ExitKind::Cancelled {
+        return Err(Failure::new(Exit::Interrupted, "interrupted"));
+    }
+    let Some(how) = done.record.exit.failure() else {
+        return Ok(());
     };
     let said = String::from_utf8_lossy(&done.stderr.captured);
     let start = said.len().saturating_sub(MAX_ERROR_BYTES);

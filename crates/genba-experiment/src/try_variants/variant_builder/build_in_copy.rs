@@ -170,25 +170,15 @@ impl VariantBuilder {
         if exit == ExitKind::Cancelled {
             return Err(ExperimentError::Interrupted);
         }
-        if !finished.record.exit.success() {
-            let what = match exit {
-                ExitKind::TimedOut => "the build exceeded its time-out".to_owned(),
-                ExitKind::Code(code) => format!("the build failed with exit code {code}"),
-                ExitKind::Signal { signal, .. } => {
-                    format!("the build was ended by signal {signal}")
-                }
-                ExitKind::Cancelled => "the build was cancelled".to_owned(),
-            };
+        Ok(exit.failure().map(|how| {
             let log = tools.log_end(LOG_LINES);
-            return Ok(Some(VariantBuild::Failed {
-                reason: if log.is_empty() {
-                    what
-                } else {
-                    format!("{what}\n{log}")
+            VariantBuild::Failed {
+                reason: match log.is_empty() {
+                    true => format!("the build {how}"),
+                    false => format!("the build {how}\n{log}"),
                 },
-            }));
-        }
-        Ok(None)
+            }
+        }))
     }
 
     /// Runs the workload in the instrumented build to record its profile.
