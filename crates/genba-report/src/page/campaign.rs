@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use genba_model::{Campaign, CampaignResult, VerdictName};
 use genba_units::format;
 
-use super::comparison::class;
+use super::comparison::{class, tally};
 use super::{document, effect_table, run_distribution};
 use crate::escape_html::escape_fit;
 use crate::wording::{campaign as wording, metrics, runs, verdicts};
@@ -71,26 +71,10 @@ fn cards(out: &mut String, all: &Campaign) {
         "{}</small>",
         escape_fit(&metrics::phrase(&all.metric), 60)
     );
-    let mut parts = Vec::new();
-    for (verdict, word) in [
-        (VerdictName::Faster, "better"),
-        (VerdictName::Slower, "worse"),
-        (VerdictName::Same, "equivalent"),
-        (VerdictName::Undecided, "undecided"),
-    ] {
-        let of = |result: &CampaignResult| {
-            let deciding = wording::deciding(result);
-            deciding.iter().filter(|one| one.verdict == verdict).count()
-        };
-        let count: usize = all.results.iter().map(of).sum();
-        if count > 0 {
-            parts.push(format!(
-                "<span class=\"big {}\">{count}</span> {word}",
-                class(verdict)
-            ));
-        }
-    }
-    let _ = write!(out, "{}</div>", parts.join(" · "));
+    let deciding = all.results.iter().flat_map(wording::deciding);
+    let verdicts: Vec<VerdictName> = deciding.map(|one| one.verdict).collect();
+    tally(out, &verdicts);
+    out.push_str("</div>");
     let mut card = |label: &str, value: &str, more: &str| {
         let _ = write!(
             out,

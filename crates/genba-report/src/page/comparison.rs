@@ -136,7 +136,7 @@ fn cards(out: &mut String, report: &ComparisonReport) {
 }
 
 /// Adds `4 better · 1 worse` in the colours of the verdicts.
-fn tally(out: &mut String, verdicts: &[VerdictName]) {
+pub(super) fn tally(out: &mut String, verdicts: &[VerdictName]) {
     let mut parts = Vec::new();
     for (verdict, word) in [
         (VerdictName::Faster, "better"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use genba_model::{Annotation, Finding, Investigation};
+use genba_model::{Annotation, Estimate, Finding, Investigation, SourceLine};
 
 use super::{annotation, places};
 use crate::escape_html::escape_fit;
@@ -83,21 +83,10 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
     );
     if gains {
         let gain = &finding.predicted_speedup;
-        let figure = match findings::more_than(gain) {
-            Some(least) => format!(
-                "<small>more than</small> <b>{}×</b>",
-                findings::ratio(least)
-            ),
-            None => format!(
-                "<b>{}×</b> <span class=\"dim\">{}–{}</span>",
-                findings::ratio(gain.value),
-                findings::ratio(gain.low),
-                findings::ratio(gain.high)
-            ),
-        };
         let _ = write!(
             out,
-            "<div class=\"gain\">{figure}<br><small>whole program, if fixed<br>{}</small></div>",
+            "<div class=\"gain\">{}<br><small>whole program, if fixed<br>{}</small></div>",
+            speedup_figure(gain),
             escape_fit(&findings::saved(gain), 80),
         );
     }
@@ -139,6 +128,32 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
     out.push_str("</details></div>\n");
 }
 
+/// Returns a predicted speedup with its interval.
+pub(super) fn speedup_figure(gain: &Estimate) -> String {
+    match findings::more_than(gain) {
+        Some(least) => format!(
+            "<small>more than</small> <b>{}×</b>",
+            findings::ratio(least)
+        ),
+        None => format!(
+            "<b>{}×</b> <span class=\"dim\">{}–{}</span>",
+            findings::ratio(gain.value),
+            findings::ratio(gain.low),
+            findings::ratio(gain.high)
+        ),
+    }
+}
+
+/// Adds a line of source with its number.
+pub(super) fn source_line(out: &mut String, line: &SourceLine) {
+    let _ = writeln!(
+        out,
+        "<span class=\"n\">{:>6} │</span> {}",
+        line.line,
+        escape_fit(line.text.trim_end(), MAX_LINE_CHARS)
+    );
+}
+
 fn source(out: &mut String, finding: &Finding) {
     if finding.source.is_empty() {
         return;
@@ -155,12 +170,7 @@ fn source(out: &mut String, finding: &Finding) {
             );
             file = Some(&line.file);
         }
-        let _ = writeln!(
-            out,
-            "<span class=\"n\">{:>6} │</span> {}",
-            line.line,
-            escape_fit(line.text.trim_end(), MAX_LINE_CHARS)
-        );
+        source_line(out, line);
     }
     out.push_str("</div>\n");
 }

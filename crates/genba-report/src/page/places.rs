@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use genba_model::{Finding, TimePlace};
 use genba_units::format;
 
+use super::findings::source_line;
 use crate::escape_html::escape_fit;
 use crate::wording::{findings, places};
 
@@ -14,8 +15,6 @@ const MAX_PLACES: usize = 10;
 const MAX_LINES: usize = 6;
 /// Maximum length of a sentence, characters.
 const MAX_SENTENCE_CHARS: usize = 400;
-/// Maximum length of a line of code, characters.
-const MAX_LINE_CHARS: usize = 160;
 
 /// Adds the places, where findings do not explain most of the time.
 pub(super) fn section(
@@ -47,12 +46,7 @@ fn one(out: &mut String, place: &TimePlace, input_bytes: Option<u64>) {
     if !place.source.is_empty() {
         out.push_str("<div class=\"quote\">");
         for line in place.source.iter().take(MAX_LINES) {
-            let _ = writeln!(
-                out,
-                "<span class=\"n\">{:>6} │</span> {}",
-                line.line,
-                escape_fit(line.text.trim_end(), MAX_LINE_CHARS)
-            );
+            source_line(out, line);
         }
         out.push_str("</div>\n");
     }

@@ -6,13 +6,14 @@ use genba_model::{ThreadTime, WaitFinding, Waits};
 use genba_units::format;
 
 use super::document;
+use super::findings::speedup_figure;
 use super::flame_graph;
 use super::profile_tables::{escape_lt, heat};
 use super::timeline;
 use crate::escape_html::escape_fit;
 use crate::safe_text;
 use crate::wall_flame_graph;
-use crate::wording::{findings, waits as wording};
+use crate::wording::waits as wording;
 
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 200;
@@ -119,23 +120,11 @@ fn causes(out: &mut String, all: &Waits) {
 }
 
 fn finding(out: &mut String, number: usize, one: &WaitFinding) {
-    let gain = &one.predicted_speedup;
-    let figure = match findings::more_than(gain) {
-        Some(least) => format!(
-            "<small>more than</small> <b>{}×</b>",
-            findings::ratio(least)
-        ),
-        None => format!(
-            "<b>{}×</b> <span class=\"dim\">{}–{}</span>",
-            findings::ratio(gain.value),
-            findings::ratio(gain.low),
-            findings::ratio(gain.high)
-        ),
-    };
     let _ = write!(
         out,
-        "<div class=\"finding\"><div class=\"gain\">{figure}<br><small>wall time, if fixed</small></div>\
+        "<div class=\"finding\"><div class=\"gain\">{}<br><small>wall time, if fixed</small></div>\
          <b class=\"cause\">{number} {}</b> <span class=\"dim\">{}</span>\n<table class=\"facts2\">",
+        speedup_figure(&one.predicted_speedup),
         one.cause.id(),
         wording::title(one.cause),
     );
