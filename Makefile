@@ -33,7 +33,7 @@ deb: dist ## a Debian package with man pages and completions, in target/debian
 	scripts/install-deps dist
 	scripts/make-deb
 
-differential: ## engines count forty and 113 programs: every instruction as often (5 min)
+differential: ## engines count up to 113 programs: every instruction, jump and call as often (5 min)
 	scripts/install-deps build test differential
 	cargo test --package genba-count --locked --test differential -- --ignored --nocapture
 

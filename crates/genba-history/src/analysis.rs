@@ -36,7 +36,7 @@ pub fn analyse(series: &SeriesSummary, points: &[Point], branch: &str) -> Analys
     let anchor = common_anchor(points);
     if anchor.is_none() && points.iter().any(|one| one.anchor.is_some()) {
         notes.push(format!(
-            "{}: not all measurements have the same anchor build; changes of the host are not told apart",
+            "{}: not all measurements have the same anchor build; changes of the host and of the code are not distinguished",
             series.benchmark
         ));
     }

@@ -135,7 +135,7 @@ pub fn plural(number: u64, noun: &str) -> String {
     format!("{} {noun}{s}", grouped(number as f64))
 }
 
-/// The same with the number shortened: `410.2 M rounds`.
+/// The same with the number shortened: `410.2 M iterations`.
 #[must_use]
 pub fn plural_short(number: u64, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
