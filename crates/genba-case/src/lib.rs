@@ -31,4 +31,4 @@ pub use case::{Case, MAX_DOCUMENT_BYTES, Phase};
 pub use comparison_case::VariantRun;
 pub use error::{Error, Result};
 pub use experiment_case::ExperimentPlan;
-pub use store::{MAX_IMPORT_BYTES, Store};
+pub use store::Store;

@@ -36,21 +36,9 @@ pub struct Choice {
 /// [`CountError::NoSuchEngine`]; the error of the requested engine; if no engine can serve the
 /// request, the errors of all.
 pub fn choose(name: Option<&str>, request: &CountRequest) -> Result<Choice, CountError> {
-    choose_of(engines(), name, request)
-}
-
-/// The same as [`choose`] for the given engines.
-///
-/// # Errors
-/// As [`choose`].
-pub fn choose_of(
-    engines: Vec<Box<dyn Engine>>,
-    name: Option<&str>,
-    request: &CountRequest,
-) -> Result<Choice, CountError> {
     let mut passed_over = Vec::new();
     let mut errors = Vec::new();
-    let mut engines = engines.into_iter();
+    let mut engines = engines().into_iter();
     while let Some(engine) = engines.next() {
         if name.is_some_and(|name| name != engine.name()) {
             continue;

@@ -44,7 +44,10 @@ pub enum CountError {
         reasons: Vec<String>,
     },
     /// No engine has this name.
-    #[error("unknown engine \"{name}\"; engines: {}", crate::engine_names())]
+    #[error(
+        "unknown engine \"{name}\"; engines: {}",
+        crate::engine_selection::engine_names()
+    )]
     NoSuchEngine {
         /// The name that was requested.
         name: String,

@@ -23,6 +23,5 @@ pub mod saved_counts;
 mod x86_64;
 
 pub use engine::{BurstPlan, CountRequest, Engine, Transfers};
-pub use engine_fallback::Fallback;
-pub use engine_selection::{Choice, choose, choose_of, engine_names, engines};
+pub use engine_selection::{Choice, choose, engines};
 pub use error::CountError;

@@ -2,7 +2,7 @@
 //!
 //! **Scope.** [`AnalysisInput::of`] turns a resolved profile with counts into plain data: hot
 //! functions with code, counts, value numbers, costs and calls ([`input`]). Detectors
-//! ([`causes`](crate::DETECTORS), one file each) are pure functions of it and return candidates;
+//! (`causes/`, one file each) are pure functions of it and return candidates;
 //! [`explain`] rates them: Amdahl's gain with its interval, minimum gain, overlaps.
 //! [`time_places`] says where the time goes, whether a cause is known or not. [`follow_up_runs`] says which further runs would decide what is suspected.
 //!
@@ -26,9 +26,9 @@ mod script_lists;
 mod tests;
 
 pub use candidate::Candidate;
-pub use catalogue::{DETECTORS, Detector, explain};
+pub use catalogue::explain;
 pub use findings::Limits;
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};
 pub use places::{script_lines, time_places};
-pub use script_lists::{LineText, script_lists};
+pub use script_lists::script_lists;

@@ -2,9 +2,10 @@
 
 use genba_model::HostFingerprint;
 
+use crate::cpuinfo::{CpuInfo, parse_cpuinfo};
 use crate::procfs::{parse_meminfo_bytes, parse_os_name};
 use crate::virtualisation::{VirtualisationFacts, virtualisation_name};
-use crate::{CpuInfo, affinity, microarchitecture, parse_cpuinfo, small_files};
+use crate::{affinity, microarchitecture, small_files};
 
 /// What the fingerprint is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

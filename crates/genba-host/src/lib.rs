@@ -35,21 +35,14 @@ pub use affinity::allowed_cpus;
 pub use calibrate::{
     CalibrateError, CalibrateOptions, CalibrateProgress, CalibrateWatch, calibrate,
 };
-pub use cpuinfo::{CpuInfo, parse_cpuinfo};
-pub use fingerprint::{FingerprintFacts, fingerprint, fingerprint_from, processor};
+pub use cpuinfo::CpuInfo;
+pub use fingerprint::{fingerprint, processor};
 pub use form::{FormCost, cost_of};
 pub use hazard_sample::{current_hazards, sample};
 pub use hazards::{HazardSample, hazards};
 pub use microarchitecture::microarchitecture;
 pub use noise_check::{NoiseReport, noise_check};
 pub use noise_watch::{NoiseWatch, Window};
-pub use procfs::{
-    CpuTicks, parse_load_average, parse_meminfo_bytes, parse_os_name, parse_proc_stat,
-    parse_swap_pages,
-};
+pub use procfs::CpuTicks;
 pub use speed_environment::speed_environment;
-pub use table_store::{
-    Loaded, Origin, StoreError, load, load_from, load_or_calibrate, store, store_in,
-    table_directory,
-};
-pub use virtualisation::{VirtualisationFacts, virtualisation_name};
+pub use table_store::{Loaded, Origin, StoreError, load, load_or_calibrate, store};

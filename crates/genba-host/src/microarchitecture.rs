@@ -4,7 +4,7 @@
 //! (`bsp_init_amd`) for x86, `arch/arm64/include/asm/cputype.h` for Arm. A model that these do
 //! not name gives an empty string: a wrong name would be worse than none.
 
-use crate::CpuInfo;
+use crate::cpuinfo::CpuInfo;
 
 /// The microarchitecture's name, or an empty string.
 #[must_use]

@@ -175,7 +175,7 @@ mod tests {
     use genba_run::MockExecutor;
 
     use super::*;
-    use crate::NoProgress;
+    use crate::progress::NoProgress;
 
     fn options() -> Repeat {
         Repeat {

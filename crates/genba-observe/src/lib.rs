@@ -59,7 +59,7 @@ mod unasked_results;
 pub use advancing_calls::AdvancingCall;
 pub use allocation_paths::AllocationPath;
 pub use argument_values::ArgumentValue;
-pub use branches::{BranchSite, MIN_EXECUTIONS_IN_ACTIVATION, OneWayBranch};
+pub use branches::{BranchSite, OneWayBranch};
 pub use cache_geometry::{CacheGeometry, CacheSize};
 pub use call_formats::CallFormats;
 pub use call_lengths::{CallLength, SHORT_BYTES};

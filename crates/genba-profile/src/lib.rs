@@ -12,12 +12,12 @@
 
 mod attach;
 pub mod data_source;
-pub mod error;
+mod error;
 pub mod event;
 pub mod jit;
 pub mod perf_stat;
 mod perfdata;
-pub mod permission;
+mod permission;
 mod pmu_event;
 mod process_memory;
 pub mod ptrace_sampler;

@@ -18,7 +18,7 @@ mod window_pairs;
 
 pub use branch_shares::BranchShares;
 pub use decoded_code::DecodedCode;
-pub use edits::{Plan, bounds, can_be_changed, needs_branch_shares, plans};
+pub use edits::{Plan, bounds, can_be_changed, plans};
 pub use finding_proof::{FindingToProve, prove_finding};
 pub use proof_run::{Outcome, Progress, ProofRequest, prove};
 pub use window_pairs::{Pairs, pairs};

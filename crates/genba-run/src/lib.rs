@@ -50,7 +50,7 @@ mod valgrind_files;
 pub use abandoned_directories::{lock_directory, remove_abandoned};
 pub use byte_text::{byte_of, bytes_of, text_of};
 pub use cancel::{Cancel, Protected};
-pub use command_spec::{CommandSpec, DEFAULT_GRACE, Environment, Output, PassFd, Stdin};
+pub use command_spec::{CommandSpec, Environment, Output, PassFd, Stdin};
 pub use error::{ErrorKind, RunError};
 pub use executor::{Executor, MockExecutor};
 pub use hard_end::exit_at_once;

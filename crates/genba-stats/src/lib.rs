@@ -85,10 +85,10 @@ pub use quantile::{MAD_TO_SIGMA, mad, median, quantile};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use stopping_rule::{StopDecision, StopRule};
 pub use trend::{Trend, first_unlike_rest, trend};
-pub use wilson_interval::{effective_size, wilson, wilson_weighted};
+pub use wilson_interval::{wilson, wilson_weighted};
 
 pub use confidence_sequence::ConfidenceSequence;
-pub use group_sequential_test::{GroupSequentialTest, INTERIM_PAIRS, InterimTest};
+pub use group_sequential_test::{GroupSequentialTest, InterimTest};
 pub use multiple_testing::{e_bh, holm};
 pub use paired_effect::{PairedEffect, log_ratios, paired_effect};
 pub use pairs_forecast::forecast;

@@ -41,7 +41,7 @@ mod vdso;
 pub use binary::{Binary, FramesIn};
 pub use build_id::{build_id_from_hex, hex, same_build_id};
 pub use data_symbols::DataSymbol;
-pub use debuginfod::{Debuginfod, debuginfod_cache};
+pub use debuginfod::Debuginfod;
 pub use demangle::{
     MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, managed_method,
     without_parameters,

@@ -12,7 +12,7 @@
 
 mod postgres_server;
 
-pub use postgres_server::{POSTGRESQL, PostgresServer};
+pub use postgres_server::PostgresServer;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,8 @@ use super::cache_sizes::Caches;
 use super::executable_memory::Data;
 use super::pointer_chase::{Cycle, LINE};
 use super::x86_64::{DIRECTIONS, DIRECTIONS_START, PLACE, Region, SCRATCH, write_constants};
-use crate::{parse_meminfo_bytes, small_files};
+use crate::procfs::parse_meminfo_bytes;
+use crate::small_files;
 
 /// All regions.
 pub(super) struct Regions {

@@ -80,7 +80,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::NoProgress;
+    use crate::progress::NoProgress;
 
     fn writes(word: &str, log: &Path) -> CommandSpec {
         CommandSpec::shell(&format!("echo {word} >> {}", log.display()))

@@ -5,7 +5,7 @@ use genba_model::MovedHow;
 use genba_run::{Cancel, CommandSpec, Launcher};
 
 use super::*;
-use crate::NoProgress;
+use crate::progress::NoProgress;
 
 const MAIN: &str = "#include <stdio.h>
 void step(unsigned long *s, unsigned long i);

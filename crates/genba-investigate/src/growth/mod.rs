@@ -15,6 +15,7 @@ use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_stats::growth_law::{self, GrowthLaw, MIN_SIZES};
 
 use crate::execution_counts::{self, CountPlan};
+use crate::progress::NoProgress;
 use crate::{InvestigateError, Progress, repeat_runs};
 
 pub use next_size::SizeLimits;
@@ -22,7 +23,7 @@ use next_size::{SizedRun, next_size};
 
 /// Functions below this share, at the largest size and at the size asked for, are not listed.
 const MIN_SHARE: f64 = 0.002;
-/// Share of the instructions of unknown growth that is told.
+/// Share of the instructions of unknown growth that is reported.
 const MIN_TOLD: f64 = 0.01;
 
 /// Which sizes to count.
@@ -144,7 +145,7 @@ fn count(
         observe: false,
     };
     let began = Instant::now();
-    let counted = execution_counts::count(launcher, &spec, &how, cancel, &mut crate::NoProgress)?;
+    let counted = execution_counts::count(launcher, &spec, &how, cancel, &mut NoProgress)?;
     let took = began.elapsed().as_secs_f64();
     if cancel.is_triggered() {
         return Err(InvestigateError::Interrupted {
