@@ -210,15 +210,4 @@ impl RunError {
             _ => ErrorKind::Usage,
         }
     }
-
-    /// Exit code for the command line: 2 for usage, 4 for what the machine refuses, 130 (as
-    /// shells have it for Ctrl-C) when cancelled.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self.kind() {
-            ErrorKind::Usage => 2,
-            ErrorKind::Machine | ErrorKind::Internal => 4,
-            ErrorKind::Cancelled => 130,
-        }
-    }
 }

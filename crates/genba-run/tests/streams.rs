@@ -3,7 +3,7 @@
 mod common;
 
 use common::{launcher, marker, run};
-use genba_run::{CommandSpec, Output, RunError, Stdin};
+use genba_run::{CommandSpec, ErrorKind, Output, RunError, Stdin};
 
 #[test]
 fn stdin_is_empty_by_default() {
@@ -100,7 +100,7 @@ fn stream_that_cannot_be_opened_is_named() {
         "{error}"
     );
     assert!(error.to_string().contains(&missing));
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.kind(), ErrorKind::Usage);
     spec.stdin = Stdin::Null;
     spec.stderr = Output::File("/".into());
     let error = launcher.run(&spec, &cancel).expect_err("a directory");

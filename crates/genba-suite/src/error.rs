@@ -134,20 +134,6 @@ pub enum SuiteError {
     },
 }
 
-impl SuiteError {
-    /// Exit code for the command line: 3 where a command of the suite failed, what the runner
-    /// says where it could not be started, 4 for temporary files, 2 (usage) otherwise.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Build { .. } => 3,
-            Self::Run(error) => error.exit_code(),
-            Self::Temporary { .. } => 4,
-            _ => 2,
-        }
-    }
-}
-
 /// Shorthand for a message about one line of a file.
 pub(crate) fn invalid(
     file: &str,

@@ -10,6 +10,7 @@ use genba_experiment::ExperimentError;
 use genba_investigate::InvestigateError;
 use genba_profile::ProfileError;
 use genba_run::{ErrorKind, RunError};
+use genba_suite::SuiteError;
 
 /// The documented exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +114,19 @@ impl From<CampaignError> for Failure {
                 Self::new(exit, error)
             }
         }
+    }
+}
+
+impl From<SuiteError> for Failure {
+    fn from(error: SuiteError) -> Self {
+        let exit = match error {
+            SuiteError::Run(error) => return error.into(),
+            SuiteError::Experiment(error) => return error.into(),
+            SuiteError::Build { .. } => Exit::TargetFailed,
+            SuiteError::Temporary { .. } => Exit::Unsupported,
+            _ => Exit::Usage,
+        };
+        Self::new(exit, error)
     }
 }
 

@@ -43,9 +43,9 @@ pub fn prepare(
 ) -> Result<PreparedSuite, Failure> {
     let mut executables = Vec::new();
     for list in &args.executables {
-        executables.extend(parse_executables(list).map_err(failure)?);
+        executables.extend(parse_executables(list)?);
     }
-    let mut session = Session::open(path, &executables).map_err(failure)?;
+    let mut session = Session::open(path, &executables)?;
     if let Some(filter) = &args.filter {
         session.retain(|name| name.contains(filter.as_str()));
     }
@@ -54,7 +54,7 @@ pub fn prepare(
         if cancel.is_triggered() {
             Failure::new(Exit::Interrupted, error)
         } else {
-            failure(error)
+            error.into()
         }
     };
     let mut tell = |text: &str| line.update(text, None);
@@ -68,7 +68,7 @@ pub fn prepare(
         notes.push(format!("{}: {} {}", one.benchmark, one.variant, one.reason));
     }
     let excludes = !session.excluded().is_empty();
-    let mut plans = session.plans(&args.measurement.shell()?).map_err(failure)?;
+    let mut plans = session.plans(&args.measurement.shell()?)?;
     if plans.is_empty() {
         let mut message = format!("{}: nothing left to measure", path.display());
         for note in &notes {
@@ -85,15 +85,4 @@ pub fn prepare(
         notes,
         excludes,
     })
-}
-
-/// The failure of a suite with its documented exit code.
-fn failure(error: SuiteError) -> Failure {
-    let exit = match error.exit_code() {
-        3 => Exit::TargetFailed,
-        4 => Exit::Unsupported,
-        130 => Exit::Interrupted,
-        _ => Exit::Usage,
-    };
-    Failure::new(exit, error)
 }
