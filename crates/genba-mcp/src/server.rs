@@ -45,20 +45,13 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(3);
 const MAX_CHILDREN: u32 = 8;
 /// Time that children have to end when the server ends.
 const TIME_TO_END: Duration = Duration::from_secs(12);
-/// Most tokens of notes beside an answer, in lines of the end.
+/// Maximum number of lines of notes beside an answer: the last ones.
 const MAX_NOTE_LINES: usize = 12;
 
 /// Why the server could not work.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct ServeError(String);
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ServeError {}
 
 /// Serves until the client closes standard input, or a signal ends the server. No child is left.
 ///

@@ -3,7 +3,6 @@
 //! What is checked is what the agent asks for. A program that is started is not confined: it can do what its
 //! user can do.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,14 +10,9 @@ use std::path::{Component, Path, PathBuf};
 const CASES: &str = ".genba";
 
 /// A request that leads outside of the directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Refusal(pub String);
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
 
 /// The directory that the server was started for, and the programs outside of it that may be started.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! The server: sockets and HTTP.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,16 +36,9 @@ const POLICY_OF_CASE_PAGES: &str =
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; connect-src 'none'";
 
 /// Why the server cannot work.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct ServeError(String);
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ServeError {}
 
 /// A server that listens.
 pub struct Server {
