@@ -2,7 +2,7 @@
 //!
 //! **Scope.** Which measurement comes when, how often, and what of it is kept:
 //! [`investigate`] runs the whole pipeline; [`event_counters::count`],
-//! [`execution_counts::count`], [`repeat_runs::repeat`] and [`diff`] are the parts that verbs use
+//! [`execution_counts::count`], [`explain_recording`] and [`diff`] are the parts that verbs use
 //! alone. Progress is reported through [`Progress`].
 //!
 //! **Not here.** How to start a process, sample, find symbols, compute an interval or print.
