@@ -54,7 +54,7 @@ fn division() -> Finding {
             ),
             evidence(
                 EvidenceSource::Measured,
-                "5.1 ns = 18.2 cycles a piece; `div r64` on this host: 7 to 18",
+                "5.1 ns = 18.2 cycles each; `div r64` on this host: 7 to 18",
             ),
             evidence(
                 EvidenceSource::Model,

@@ -118,7 +118,7 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
     ));
     if proven.kind == ProofKind::UpperBound {
         said.push(
-            "how: in copies of the process that were thrown away; a fix that does something else altogether may \
+            "how: in copies of the process that were discarded; a fix that does something else altogether may \
              gain more"
                 .to_owned(),
         );

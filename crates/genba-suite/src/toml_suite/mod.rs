@@ -15,7 +15,7 @@ pub struct Places<'a> {
     pub file: &'a str,
     /// Directory that the suite's relative paths are relative to: that of the file.
     pub directory: &'a Path,
-    /// Directory for files that may be thrown away afterwards: `{temp}`.
+    /// Directory for files that may be discarded afterwards: `{temp}`.
     pub temp: &'a Path,
 }
 

@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "50s", value_parser = parse_duration)]
     budget: Duration,
 
-    /// Measure what would be gained if the cause were free: in copies of the process, which are thrown away. Done
+    /// Measure what would be gained if the cause were free: in copies of the process, which are discarded. Done
     /// without this option where no change that computes the same gains.
     #[arg(long)]
     upper_bound: bool,
