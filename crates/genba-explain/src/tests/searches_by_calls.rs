@@ -107,3 +107,98 @@ fn few_elements_and_loops_that_call_for_something_else_are_no_searches() {
     assert_eq!(share(5, Second::BringsElement), None, "few elements");
     assert_eq!(share(100, Second::DoesSomethingElse), None, "another call");
 }
+
+/// What is done with elements whose first part is equal.
+#[derive(Clone, Copy, PartialEq)]
+enum EqualKey {
+    /// `if (strcmp(e->value, value) == 0) break;`
+    ComparesValue,
+    /// `if (strcmp(e->value, value) == 0) found++;`
+    CountsValue,
+    /// `if (use(e->value, value) == 0) break;`
+    UsesValue,
+}
+
+/// `for (p = begin; p != end; p++) if (strcmp((*p)->key, key) == 0 && strcmp((*p)->value, value) == 0) break;`
+fn in_parts(equal: EqualKey, equal_keys: f64) -> Vec<FunctionInput> {
+    let all = SEARCHES * 1000;
+    let some = (all as f64 * equal_keys) as u64;
+    let mut find = function(
+        "find",
+        |a| {
+            let (mut head, mut next, mut out) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.mov(r14, qword_ptr(rbp))?;
+            a.set_label(&mut head)?;
+            a.mov(rbx, qword_ptr(r14))?;
+            a.mov(rdi, qword_ptr(rbx + 8))?;
+            a.mov(rsi, r13)?;
+            a.call(0x5000)?;
+            a.test(eax, eax)?;
+            a.jne(next)?;
+            a.mov(rdi, qword_ptr(rbx + 16))?;
+            a.mov(rsi, r12)?;
+            a.call(0x6000)?;
+            a.test(eax, eax)?;
+            match equal {
+                EqualKey::CountsValue => {
+                    a.jne(next)?;
+                    a.inc(rbp)?;
+                }
+                _ => {
+                    a.je(out)?;
+                    a.nop()?;
+                }
+            }
+            a.set_label(&mut next)?;
+            a.add(r14, 8)?;
+            a.cmp(r14, r15)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            SEARCHES, all, all, all, all, all, all, some, some, some, some, some, some, all, all,
+            all, SEARCHES,
+        ],
+        &[
+            0.0, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.02, 0.02,
+            0.02, 0.0,
+        ],
+        &[(6, all - some), (11, 0), (15, all - SEARCHES)],
+    );
+    let second = match equal {
+        EqualKey::UsesValue => "use",
+        _ => "__strcmp_evex",
+    };
+    find.call_sites = vec![
+        call(4, "__strcmp_evex", "/lib/libc.so.6", all),
+        call(9, second, "/lib/libc.so.6", some),
+    ];
+    let body = |a: &mut CodeAssembler| {
+        a.mov(rax, qword_ptr(rdi))?;
+        a.ret()
+    };
+    let counts = [all + some; 2];
+    let mut compare = function("__strcmp_evex", body, &counts, &[0.5, 0.3], &[]);
+    compare.module = "/lib/libc.so.6".to_owned();
+    compare.own = false;
+    vec![find, compare]
+}
+
+#[test]
+fn search_that_compares_elements_in_two_parts_is_found_with_the_time_of_both() {
+    for keys in [0.03, 0.6] {
+        let found = quadratic::detect(&program(in_parts(EqualKey::ComparesValue, keys)));
+        let share = found.iter().find_map(|one| one.share).expect("a search");
+        assert!(share > 0.9, "{share}");
+    }
+}
+
+#[test]
+fn searches_that_go_on_or_do_more_where_a_part_is_equal_are_none() {
+    for equal in [EqualKey::CountsValue, EqualKey::UsesValue] {
+        let found = quadratic::detect(&program(in_parts(equal, 0.03)));
+        assert!(found.is_empty(), "{found:?}");
+    }
+}

@@ -1,8 +1,9 @@
 //! Linear searches that compare each element with a call: of the C library, or of a function of the
 //! user's own that only reads and whose answer is tested. The call gets the element, or a copy of it that the loop
 //! makes in its frame (a structure by reference). The next element may be what another call returns (an iterator's step).
+//! Elements may be compared in several parts, one call each, where the search ends with all of them equal.
 
-use genba_code::{Flow, STACK_POINTER};
+use genba_code::{BlockId, Flow, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::residual_fraction;
@@ -12,7 +13,9 @@ use crate::constants::counts::{
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
 use crate::constants::registers::{RAX, RDI, RSI};
-use crate::constants::search_limits::{MAX_BYTES_OF_KEY_COPY, MAX_INSTRUCTIONS_TO_TEST};
+use crate::constants::search_limits::{
+    MAX_BYTES_OF_KEY_COPY, MAX_INSTRUCTIONS_TO_TEST, MAX_VALUES_FOLLOWED,
+};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
 use crate::input::values::{Origin, Value};
@@ -46,24 +49,22 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         let mut elements = [first, second].into_iter().flatten();
         elements.any(|one| is_brought_by(function, index, one, site.at))
     };
+    let compares = |site: &CallSite| {
+        !site.targets.is_empty() && site.targets.iter().all(|one| is_comparison(input, one))
+    };
     // Out of the loop where it is equal.
     let test = (at + 1..=at + MAX_INSTRUCTIONS_TO_TEST)
         .find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
     let leaves = matches!(function.code.get(test + 1)?.flow, Flow::CondJump(_)) && {
         let block = function.flow.block_of(test + 1)?;
         let successors = &function.flow.blocks()[block as usize].successors;
-        let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start as usize;
-        let outside = |to: &u32| !members.contains(&first(to));
-        // What is equal so far may be tested further (the end of a name), once in a search.
-        let tests_further = |to: &u32| {
-            let next = &function.flow.blocks()[*to as usize].successors;
-            function.counts[first(to)] <= entries && next.iter().any(outside)
-        };
-        successors.iter().any(|to| outside(to) || tests_further(to))
+        // What is equal so far may be tested further (another part, the end of a name).
+        let most = (RARE_WAY * cost.iterations as f64) as u64;
+        (successors.iter()).any(|to| leaves_by_rare_code(function, index, *to, most.max(entries)))
     };
     let trips = cost.iterations as f64 / entries as f64;
     if !leaves
-        || !others.iter().all(|site| brings(site))
+        || !(others.iter()).all(|site| brings(site) || compares(site))
         || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
         || !is_usually_innermost(function, index, (RARE_WAY * entries as f64) as u64)
     {
@@ -118,6 +119,31 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
             cycles: each,
         }),
     )
+}
+
+/// Whether a block leads out of a loop, by way of blocks of it that run at most so often.
+fn leaves_by_rare_code(function: &FunctionInput, index: u32, first: BlockId, most: u64) -> bool {
+    let blocks = function.flow.blocks();
+    let body = function.flow.loop_blocks(index);
+    let head = function.flow.loops()[index as usize].head;
+    let mut reached = vec![first];
+    let mut next = 0;
+    while let Some(&block) = reached.get(next) {
+        next += 1;
+        if !body.contains(&block) {
+            return true;
+        }
+        let start = blocks[block as usize].instructions.start as usize;
+        if block == head || function.counts[start] > most || reached.len() > MAX_VALUES_FOLLOWED {
+            continue;
+        }
+        for &to in &blocks[block as usize].successors {
+            if !reached.contains(&to) {
+                reached.push(to);
+            }
+        }
+    }
+    false
 }
 
 /// Whether an argument points into what a call returned, in this iteration or at the end of the one before.
