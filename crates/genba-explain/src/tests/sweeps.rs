@@ -19,6 +19,12 @@ enum Kind {
     Counts,
     /// Every tenth element is changed.
     Filters,
+    /// Half of the elements are changed.
+    Renumbers,
+    /// The same, and the bound is a number in the code.
+    Limits,
+    /// Half of the elements are halved.
+    Halves,
 }
 
 /// `for (p = begin; p != end; p++) if (*p > key) --*p;` of so many elements.
@@ -26,6 +32,7 @@ fn remove(elements: u64, kind: Kind) -> FunctionInput {
     let all = SWEEPS * elements;
     let changed = match kind {
         Kind::Filters => all / 10,
+        Kind::Renumbers | Kind::Limits | Kind::Halves => all / 2,
         _ => all / 2000,
     };
     function(
@@ -40,11 +47,14 @@ fn remove(elements: u64, kind: Kind) -> FunctionInput {
             }
             a.mov(r10, qword_ptr(rdi))?;
             match kind {
-                Kind::Constant => a.cmp(r10, 77)?,
+                Kind::Constant | Kind::Limits => a.cmp(r10, 77)?,
                 _ => a.cmp(r10, rdx)?,
             }
             a.jbe(next)?;
-            a.dec(r10)?;
+            match kind {
+                Kind::Filters | Kind::Halves => a.shr(r10, 1)?,
+                _ => a.dec(r10)?,
+            }
             a.mov(qword_ptr(rdi), r10)?;
             a.set_label(&mut next)?;
             a.add(rdi, 8)?;
@@ -134,4 +144,25 @@ fn passes_over_elements_that_are_made_anew_are_no_sweeps() {
         vec![remove(20_000, Kind::Plain)],
         1e9
     )));
+}
+
+#[test]
+fn passes_that_renumber_what_comes_behind_an_item_are_shifts() {
+    let found = quadratic::detect(&of_memory(vec![remove(20_000, Kind::Renumbers)], 1e6));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::AvoidShifts);
+    assert!(found[0].residual_fraction.high < 0.1);
+}
+
+#[test]
+fn passes_that_change_many_elements_otherwise_renumber_nothing() {
+    for (elements, kind, memory) in [
+        (20_000, Kind::Limits, 1e6),
+        (20_000, Kind::Halves, 1e6),
+        (200, Kind::Renumbers, 1e5),
+        (20_000, Kind::Renumbers, 1e9),
+    ] {
+        let found = quadratic::detect(&of_memory(vec![remove(elements, kind)], memory));
+        assert!(found.is_empty(), "{elements} {kind:?}");
+    }
 }

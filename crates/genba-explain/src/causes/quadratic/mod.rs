@@ -10,7 +10,7 @@
 //!   for each item, or from which nothing comes;
 //! - a tree that a function walks whole by calling itself, for each of many things looked for in it;
 //! - look-ups in a hash table that go through hundreds of slots each;
-//! - passes over thousands of elements for each item that change hardly any (`sweep`);
+//! - passes over thousands of elements for each item that change hardly any, or only renumber them (`sweep`);
 //! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
 //!   long array;
 //! - `strcat` to a string that has grown long, for each piece.

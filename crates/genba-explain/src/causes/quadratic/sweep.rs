@@ -1,13 +1,16 @@
-//! Passes over all elements, for each of many items, that change hardly any.
+//! Passes over all elements, for each of many items, that change hardly any, or only their numbers.
 //!
 //! **Signature.** A loop that goes over more than a thousand elements for each of many items, compares what it loads with
 //! a key that stays during the pass, and usually does nothing else: stores and calls are rare, and no register that it
 //! writes is read behind it. All passes together load many times what the program reads and has in memory, and many times
-//! what it stores: they go over the same elements again, which have not changed.
+//! what it stores: they go over the same elements again, which have not changed. Or all that the loop stores are the
+//! numbers that it has compared with the key, one (or another constant) more or less: what comes behind an item that
+//! goes or comes is renumbered.
 //!
 //! **Near misses.** Sums, best elements and searches that hand on what they found (a register is read behind them);
 //! filters (they store often); bounds that are constants (a picture gone over for what is bright); elements that are made
-//! anew for each pass (as much is stored or read as is gone over); a program that does all its work again.
+//! anew for each pass (as much is stored or read as is gone over); a program that does all its work again; numbers that
+//! are compared with a constant, or changed otherwise (limits, thresholds).
 //!
 //! **Gain.** One look-up for each item and for each changed element is left.
 
@@ -24,7 +27,7 @@ use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::registers::FLAGS;
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::input::values::{CONSTANT, Origin, Value};
+use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::live_registers::live_registers;
@@ -48,17 +51,21 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     {
         return None;
     }
-    let changed = rare_changes(found)?;
     let key = found
         .members
         .iter()
         .copied()
         .find(|&at| compares_with_key(found, at))?;
+    let (changed, fix) = match rare_changes(found).filter(|_| goes_over_unchanged(input, found)) {
+        Some(changed) => (changed, Fix::HashLookup { strings: false }),
+        // Without the shift one number is left to change for each item.
+        None if renumbers(found) => (sweeps, Fix::AvoidShifts),
+        None => return None,
+    };
     if hands_on(found) || !goes_over_same(input, found) {
         return None;
     }
     let each = found.share * cycles_of_all(input)? / sweeps as f64;
-    let fix = Fix::HashLookup { strings: false };
     let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![key], fix);
     one.affected.clone_from(&found.members);
     one.share = Some(found.share);
@@ -92,6 +99,86 @@ fn rare_changes(found: &HotLoop<'_>) -> Option<u64> {
         .max()
         .filter(|&most| most > 0)?;
     (most as f64 <= SELDOM_EXECUTIONS * found.cost.iterations as f64).then_some(most)
+}
+
+/// Whether all that the loop stores are elements that a constant was added to, which it has compared with the key
+/// before.
+fn renumbers(found: &HotLoop<'_>) -> bool {
+    let function = found.input;
+    let values = &function.values;
+    let executed = |at: &&usize| function.counts[**at] > 0;
+    let mut stores = 0;
+    let plainly = found.members.iter().filter(executed).all(|&at| {
+        let data = &function.data[at];
+        if !data.memory.iter().any(|one| one.writes) {
+            return data.opaque.is_none();
+        }
+        stores += 1;
+        let accesses = data.memory.iter().zip(values.addresses(at));
+        let place = (accesses.filter(|one| one.0.writes)).find_map(|(_, to)| *to);
+        place.is_some_and(|place| {
+            let read_and_written = data.memory.iter().any(|one| one.reads);
+            let number = match read_and_written {
+                true => adds_constant(found, at).then(|| compared_at(found, place)),
+                false => stored_number(found, at, place).map(Some),
+            };
+            number.flatten().is_some()
+        })
+    });
+    plainly && stores > 0
+}
+
+/// Whether an instruction adds a constant to what it changes.
+fn adds_constant(found: &HotLoop<'_>, at: usize) -> bool {
+    let code = &found.input.code[at];
+    match code.mnemonic {
+        "inc" | "dec" => true,
+        "add" | "sub" => code.last_number().is_some(),
+        _ => false,
+    }
+}
+
+/// The load of an element at a place, whose value is compared with a key.
+fn compared_at(found: &HotLoop<'_>, place: Address) -> Option<usize> {
+    let (function, values) = (found.input, &found.input.values);
+    let loads = |at: usize| {
+        let accesses = function.data[at].memory.iter().zip(values.addresses(at));
+        let mut read = accesses.filter(|one| one.0.reads);
+        read.any(|one| *one.1 == Some(place))
+    };
+    let keys = found.members.iter().copied();
+    keys.filter(|&at| compares_with_key(found, at))
+        .find_map(|at| {
+            if loads(at) {
+                return Some(at);
+            }
+            let operands = values.reads(at).iter();
+            (operands.map(|one| values.origin(one.1))).find_map(|origin| match origin {
+                Origin::Instruction(from) if loads(from as usize) => Some(from as usize),
+                _ => None,
+            })
+        })
+}
+
+/// The load that brought an element which is stored where it was, more or less by a constant.
+fn stored_number(found: &HotLoop<'_>, at: usize, place: Address) -> Option<usize> {
+    let (function, values) = (found.input, &found.input.values);
+    let load = compared_at(found, place)?;
+    let loaded = values.writes(load).iter().map(|one| one.1.number);
+    let loaded: Vec<u32> = loaded.collect();
+    let data = &function.data[at];
+    let mut stored = (values.reads(at).iter())
+        .filter(|one| one.0 < FLAGS && data.data_reads & (1 << one.0) != 0)
+        .map(|one| one.1);
+    stored
+        .any(|value| {
+            // The same number and a constant, by the values' own account or by an instruction of 32 bits.
+            value.offset != 0 && loaded.contains(&value.number)
+                || matches!(values.origin(value), Origin::Instruction(by)
+                    if adds_constant(found, by as usize)
+                        && values.reads(by as usize).iter().any(|one| loaded.contains(&one.1.number)))
+        })
+        .then_some(load)
 }
 
 /// Whether an instruction compares an element with a key: a value of the pass that is no constant.
@@ -145,24 +232,32 @@ fn hands_on(found: &HotLoop<'_>) -> bool {
         .any(|&next| live[next as usize] & written != 0)
 }
 
-/// Whether all passes load many times what there is, and what is stored.
-fn goes_over_same(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
-    let loads = found
-        .members
-        .iter()
-        .map(|&at| bytes(found.input, at, false));
-    let loaded = loads.fold(0.0, f64::max);
+/// Whether all passes load many times what is stored.
+fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
     let counted = input
         .functions
         .iter()
         .filter(|one| one.counts.len() == one.code.len());
     let stores = counted.flat_map(|one| (0..one.code.len()).map(|at| bytes(one, at, true)));
     let stored: f64 = stores.sum();
+    loaded(found) >= MIN_LOADED_PER_STORED * stored
+}
+
+/// Bytes that the passes load, of the instruction that loads most.
+fn loaded(found: &HotLoop<'_>) -> f64 {
+    let loads = found
+        .members
+        .iter()
+        .map(|&at| bytes(found.input, at, false));
+    loads.fold(0.0, f64::max)
+}
+
+/// Whether all passes load many times what there is.
+fn goes_over_same(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
     let (Some(read), Some(memory)) = (input_read(input), input.program.max_rss_bytes) else {
         return false;
     };
-    loaded >= MIN_PASSES_OVER_ALL_MEMORY * memory.max(read as f64)
-        && loaded >= MIN_LOADED_PER_STORED * stored
+    loaded(found) >= MIN_PASSES_OVER_ALL_MEMORY * memory.max(read as f64)
 }
 
 /// Bytes that all executions of an instruction load or store, but for those of the frame.
