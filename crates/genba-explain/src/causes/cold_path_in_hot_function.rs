@@ -36,7 +36,9 @@ use crate::patterns::usual_path::{usual_blocks, way_taken};
 /// Finds functions whose usual path pays for a rare one that makes calls.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let own = input.functions.iter().enumerate().filter(|one| one.1.own);
+    let functions = input.functions.iter().enumerate();
+    // A library's templates are not the user's to split.
+    let own = functions.filter(|(_, one)| one.own && !one.is_library_template());
     own.filter_map(|(index, function)| candidate(input, index, function))
         .collect()
 }

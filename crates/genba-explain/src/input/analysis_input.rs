@@ -444,6 +444,12 @@ impl FunctionInput {
         self.own && (self.has_lines() || !library())
     }
 
+    /// Whether all of it comes from a library's headers: an instance of a template of the library's.
+    #[must_use]
+    pub fn is_library_template(&self) -> bool {
+        !self.of_library.is_empty() && self.of_library.iter().all(|&one| one)
+    }
+
     /// Whether debug information says where its instructions come from.
     #[must_use]
     pub fn has_lines(&self) -> bool {

@@ -601,3 +601,18 @@ fn calls_whose_work_is_a_copy_in_the_library_are_not_computed_again() {
     let computed = with_library("__ieee754_pow_fma");
     assert_eq!(redundant_computation::detect(&computed).len(), 1);
 }
+
+#[test]
+fn repeated_calls_among_instances_of_a_librarys_templates_are_not_reported() {
+    let is_reported = |of_library: &[usize]| {
+        let mut input = redundant(|_| {}, false);
+        for &number in of_library {
+            let one = &mut input.functions[number];
+            one.of_library = vec![true; one.code.len()];
+        }
+        !redundant_computation::detect(&input).is_empty()
+    };
+    assert!(is_reported(&[0]), "a function of the user's, by a library");
+    assert!(is_reported(&[1]), "a library's, by the user");
+    assert!(!is_reported(&[0, 1]));
+}

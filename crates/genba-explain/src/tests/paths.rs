@@ -94,8 +94,11 @@ fn registers_saved_for_a_rare_call_are_found() {
 }
 
 #[test]
-fn registers_that_the_usual_path_needs_are_not_reported() {
+fn registers_that_the_usual_path_needs_or_a_library_saves_are_not_reported() {
+    let mut of_library = put(false, 100, true);
+    of_library.of_library = vec![true; of_library.code.len()];
     for other in [
+        of_library,
         // The usual path calls as well.
         put(true, 100, true),
         // The path is not rare.

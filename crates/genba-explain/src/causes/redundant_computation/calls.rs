@@ -132,6 +132,10 @@ fn repeated<'a>(
         return None;
     }
     let callee = index_of(input, &target.function, &target.module)?;
+    // What a library's templates do among themselves is not the user's to keep.
+    if [caller, callee].map(|one| input.functions[one].is_library_template()) == [true; 2] {
+        return None;
+    }
     let (searching, whole) = searching(input, callee);
     Some(RepeatedCalls {
         seen,
