@@ -337,7 +337,8 @@ pub(crate) const MAX_CONVERSION_RESIDUAL: f64 = 0.6;
 /// (U. Adams, PLDI 2018), a third of that by scaling to an integer; text to floating-point: 10 to
 /// 20 ns (D. Lemire, 2021). The others chosen: digits by a table, a result that is kept and compared
 /// with the key, a table of names; of streams the text that is made, without what is put into it; a short
-/// text byte by byte through a table of characters; four numbers and their dots.
+/// text byte by byte through a table of characters; four numbers and their dots; a line of 100 letters by `memchr`,
+/// by a table of one step a letter, or by an engine that compiles to machine code.
 pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
     let [value, low, high] = match kind {
         ConversionKind::FormatFloat => [100.0, 30.0, 250.0],
@@ -348,6 +349,7 @@ pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
         ConversionKind::TimeText => [80.0, 20.0, 300.0],
         ConversionKind::Account => [40.0, 5.0, 200.0],
         ConversionKind::CompilePattern => [40.0, 5.0, 500.0],
+        ConversionKind::MatchPattern => [120.0, 30.0, 600.0],
         ConversionKind::Stream => [40.0, 10.0, 150.0],
         ConversionKind::Encoding => [60.0, 15.0, 300.0],
         ConversionKind::AddressText => [30.0, 12.0, 90.0],

@@ -33,9 +33,15 @@ pub struct FormatDirectives {
 #[must_use]
 pub fn routine_name(name: &str) -> &str {
     let name = plain(name).trim_start_matches('_');
+    if matches_pattern(name) {
+        return REGEX_SEARCH;
+    }
     let name = name.strip_prefix("isoc99_").unwrap_or(name);
     name.strip_prefix("isoc23_").unwrap_or(name)
 }
+
+/// What users call of C++'s regular expressions, whatever its instances are called inside.
+const REGEX_SEARCH: &str = "std::regex_search";
 
 /// The routine of a name, for routines of the C and C++ libraries and of Rust's.
 #[must_use]
@@ -73,6 +79,7 @@ pub fn routine(name: &str) -> Option<Routine> {
         "getpwuid" | "getpwuid_r" | "getpwnam" | "getpwnam_r" | "getgrgid" | "getgrgid_r"
         | "getgrnam" | "getgrnam_r" => plainly(ConversionKind::Account),
         "regcomp" | "pcre_compile" | "pcre2_compile_8" => plainly(ConversionKind::CompilePattern),
+        REGEX_SEARCH => plainly(ConversionKind::MatchPattern),
         "iconv" | "iconv_open" | "iconv_close" | "mbstowcs" | "mbsrtowcs" | "wcstombs"
         | "wcsrtombs" | "mbrtowc" | "wcrtomb" | "mbtowc" | "wctomb" => {
             plainly(ConversionKind::Encoding)
@@ -166,6 +173,14 @@ pub fn part_of_value(name: &str) -> f64 {
     }
 }
 
+/// `std::__detail::__regex_algo_impl<…>`, where `std::regex_match`, `std::regex_search` and the iterators come together
+/// in libstdc++.
+fn matches_pattern(name: &str) -> bool {
+    let own = name.find("std::__detail::__regex_algo_");
+    // A function of the user's with such a name among its parameters is none.
+    own.is_some_and(|at| !name[..at].contains(['<', '(']))
+}
+
 /// `std::ostream& std::ostream::_M_insert<double>(double)`.
 fn is_stream_float(name: &str) -> bool {
     name.contains("_M_insert<double>") || name.contains("_M_insert<long double>")
@@ -228,6 +243,10 @@ mod tests {
             ("inet_ntop", ConversionKind::AddressText),
             ("iconv_open", ConversionKind::Encoding),
             (
+                "bool std::__detail::__regex_algo_impl<char const*, char, std::__cxx11::regex_traits<char> >",
+                ConversionKind::MatchPattern,
+            ),
+            (
                 "std::__detail::_Compiler<std::__cxx11::regex_traits<char> >::_Compiler",
                 ConversionKind::CompilePattern,
             ),
@@ -236,6 +255,7 @@ mod tests {
         }
         for name in [
             "regexec",
+            "take<std::__detail::__regex_algo_impl<char const*> >",
             "strtol",
             "printf_row",
             "localtime_cached",

@@ -25,6 +25,8 @@ pub enum ConversionKind {
     Account,
     /// Regular expressions to what a search runs.
     CompilePattern,
+    /// Text against regular expressions, by C++'s standard library.
+    MatchPattern,
     /// Values to text or back through streams, or through the library's general formatting.
     Stream,
     /// Text from one character set to another.

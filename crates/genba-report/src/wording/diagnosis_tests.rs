@@ -155,6 +155,7 @@ fn every_fix_has_a_sentence() {
         ConversionKind::TimeText,
         ConversionKind::Account,
         ConversionKind::CompilePattern,
+        ConversionKind::MatchPattern,
     ] {
         all.push(Fix::ConvertDirectly(kind));
     }

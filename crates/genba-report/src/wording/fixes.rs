@@ -547,6 +547,11 @@ fn convert_directly(kind: ConversionKind) -> &'static str {
             "Compile each pattern once and keep it; for several patterns keep a table of those that \
              were compiled."
         }
+        ConversionKind::MatchPattern => {
+            "Look for the pattern by a few lines of code of its own (`find` or `memchr` for its first letter, then a \
+             test), or use another engine (RE2, PCRE2 with its JIT, CTRE): std::regex follows a graph of states by \
+             recursive calls for each letter, and copies the places of its groups for each position."
+        }
         ConversionKind::Stream => {
             "Append to a string that is kept: digits by a small routine (std::to_chars, itoa in Rust), text \
              as it is. A string stream makes a buffer and looks at a locale each time, and each value goes \

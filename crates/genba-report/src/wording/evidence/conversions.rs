@@ -51,6 +51,9 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 ConversionKind::AddressText => {
                     format!("writing or reading the numbers directly takes {cycles}")
                 }
+                ConversionKind::MatchPattern => {
+                    format!("finding a short pattern in a line of text directly takes {cycles}")
+                }
                 ConversionKind::CompilePattern => {
                     format!("finding a pattern that was compiled before takes {cycles}")
                 }

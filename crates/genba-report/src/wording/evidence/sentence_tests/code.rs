@@ -328,6 +328,7 @@ fn facts_about_conversions_and_paths() {
         ConversionKind::LocalTime,
         ConversionKind::Account,
         ConversionKind::CompilePattern,
+        ConversionKind::MatchPattern,
     ];
     let calls = |format| ConversionFact::Calls {
         routine: s("snprintf"),
