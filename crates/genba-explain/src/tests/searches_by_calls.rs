@@ -112,11 +112,11 @@ fn few_elements_and_loops_that_call_for_something_else_are_no_searches() {
 #[derive(Clone, Copy, PartialEq)]
 enum EqualKey {
     /// `if (strcmp(e->value, value) == 0) break;`
-    ComparesValue,
+    Compares,
     /// `if (strcmp(e->value, value) == 0) found++;`
-    CountsValue,
+    Counts,
     /// `if (use(e->value, value) == 0) break;`
-    UsesValue,
+    Uses,
 }
 
 /// `for (p = begin; p != end; p++) if (strcmp((*p)->key, key) == 0 && strcmp((*p)->value, value) == 0) break;`
@@ -141,7 +141,7 @@ fn in_parts(equal: EqualKey, equal_keys: f64) -> Vec<FunctionInput> {
             a.call(0x6000)?;
             a.test(eax, eax)?;
             match equal {
-                EqualKey::CountsValue => {
+                EqualKey::Counts => {
                     a.jne(next)?;
                     a.inc(rbp)?;
                 }
@@ -168,7 +168,7 @@ fn in_parts(equal: EqualKey, equal_keys: f64) -> Vec<FunctionInput> {
         &[(6, all - some), (11, 0), (15, all - SEARCHES)],
     );
     let second = match equal {
-        EqualKey::UsesValue => "use",
+        EqualKey::Uses => "use",
         _ => "__strcmp_evex",
     };
     find.call_sites = vec![
@@ -189,7 +189,7 @@ fn in_parts(equal: EqualKey, equal_keys: f64) -> Vec<FunctionInput> {
 #[test]
 fn search_that_compares_elements_in_two_parts_is_found_with_the_time_of_both() {
     for keys in [0.03, 0.6] {
-        let found = quadratic::detect(&program(in_parts(EqualKey::ComparesValue, keys)));
+        let found = quadratic::detect(&program(in_parts(EqualKey::Compares, keys)));
         let share = found.iter().find_map(|one| one.share).expect("a search");
         assert!(share > 0.9, "{share}");
     }
@@ -197,7 +197,7 @@ fn search_that_compares_elements_in_two_parts_is_found_with_the_time_of_both() {
 
 #[test]
 fn searches_that_go_on_or_do_more_where_a_part_is_equal_are_none() {
-    for equal in [EqualKey::CountsValue, EqualKey::UsesValue] {
+    for equal in [EqualKey::Counts, EqualKey::Uses] {
         let found = quadratic::detect(&program(in_parts(equal, 0.03)));
         assert!(found.is_empty(), "{found:?}");
     }

@@ -154,11 +154,65 @@ fn passes_that_renumber_what_comes_behind_an_item_are_shifts() {
     assert!(found[0].residual_fraction.high < 0.1);
 }
 
+/// `for (k = 0; k != table->size; k++) if (!(table->flags[k >> 4] >> (k << 1 & 30) & 3) && table->numbers[k] > key)
+/// table->numbers[k]--;`
+fn renumbered_table(elements: u64) -> FunctionInput {
+    let all = SWEEPS * elements;
+    let (used, changed) = (all / 3, all / 4);
+    function(
+        "remove",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            a.mov(rdx, qword_ptr(r11 + 16))?;
+            a.set_label(&mut head)?;
+            a.mov(eax, r10d)?;
+            a.lea(ecx, dword_ptr(r10 + r10))?;
+            a.shr(eax, 4)?;
+            a.and(ecx, 30)?;
+            a.mov(eax, dword_ptr(rdx + rax * 4))?;
+            a.shr(eax, cl)?;
+            a.test(al, 3)?;
+            a.jne(next)?;
+            a.mov(rcx, qword_ptr(r11 + 32))?;
+            a.mov(eax, r10d)?;
+            a.lea(rcx, qword_ptr(rcx + rax * 4))?;
+            a.mov(eax, dword_ptr(rcx))?;
+            a.cmp(r13d, eax)?;
+            a.jge(next)?;
+            a.sub(eax, 1)?;
+            a.mov(dword_ptr(rcx), eax)?;
+            a.set_label(&mut next)?;
+            a.add(r10d, 1)?;
+            a.cmp(r10d, dword_ptr(r11))?;
+            a.jb(head)?;
+            a.call(0x5000)?;
+            a.ret()
+        },
+        &[
+            SWEEPS, all, all, all, all, all, all, all, all, used, used, used, used, used, used,
+            changed, changed, all, all, all, SWEEPS, SWEEPS,
+        ],
+        &[
+            0.0, 0.05, 0.05, 0.05, 0.05, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05,
+            0.05, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(8, all - used), (14, used - changed), (19, all - SWEEPS)],
+    )
+}
+
+#[test]
+fn passes_over_a_table_that_renumber_its_entries_are_shifts() {
+    let found = quadratic::detect(&of_memory(vec![renumbered_table(20_000)], 1e6));
+    let fixes: Vec<&Fix> = found.iter().map(|one| &one.fix).collect();
+    assert_eq!(fixes, [&Fix::AvoidShifts]);
+}
+
 #[test]
 fn passes_that_change_many_elements_otherwise_renumber_nothing() {
     for (elements, kind, memory) in [
         (20_000, Kind::Limits, 1e6),
         (20_000, Kind::Halves, 1e6),
+        (20_000, Kind::Counts, 1e6),
         (200, Kind::Renumbers, 1e5),
         (20_000, Kind::Renumbers, 1e9),
     ] {

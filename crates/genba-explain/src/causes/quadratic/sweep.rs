@@ -62,7 +62,7 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         None if renumbers(found) => (sweeps, Fix::AvoidShifts),
         None => return None,
     };
-    if hands_on(found) || !goes_over_same(input, found) {
+    if hands_on(found, fix == Fix::AvoidShifts) || !goes_over_same(input, found) {
         return None;
     }
     let each = found.share * cycles_of_all(input)? / sweeps as f64;
@@ -213,8 +213,9 @@ pub(super) fn compares_with_key(found: &HotLoop<'_>, at: usize) -> bool {
         && (wide(at) || operands.iter().any(|&one| is_element(one)))
 }
 
-/// Whether a register that the loop usually writes is read behind it.
-fn hands_on(found: &HotLoop<'_>) -> bool {
+/// Whether a register that the loop usually writes is read behind it; with `carried` only those that an iteration
+/// hands to the next as well (a sum, the best so far): others may be taken for arguments of a call behind it.
+fn hands_on(found: &HotLoop<'_>, carried: bool) -> bool {
     let (function, flow) = (found.input, &found.input.flow);
     let body = flow.loop_blocks(found.index);
     let written = found
@@ -224,6 +225,11 @@ fn hands_on(found: &HotLoop<'_>) -> bool {
         .filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
     let written = written.fold(0, |all, at| all | function.data[at].writes);
     let live = live_registers(function, Some(0));
+    let head = flow.loops()[found.index as usize].head;
+    let written = match carried {
+        true => written & live[head as usize],
+        false => written,
+    };
     let exits = body
         .iter()
         .flat_map(|&block| &flow.blocks()[block as usize].successors);
