@@ -124,6 +124,47 @@ fn walks_that_leave_everything_as_it_was_are_quadratic() {
 }
 
 #[test]
+fn a_way_that_never_runs_does_not_hide_the_link() {
+    let all = WALKS * 3000;
+    let one = function(
+        "openers",
+        |a| {
+            let (mut again, mut head) = (a.create_label(), a.create_label());
+            let mut elsewhere = a.create_label();
+            let mut tail = a.create_label();
+            a.nop()?;
+            a.set_label(&mut again)?;
+            a.mov(rbx, r14)?;
+            a.set_label(&mut head)?;
+            a.cmp(dword_ptr(rbx + 24), 3)?;
+            a.jne(elsewhere)?;
+            a.mov(rbx, qword_ptr(rbx + 8))?;
+            a.set_label(&mut tail)?;
+            a.test(rbx, rbx)?;
+            a.jne(head)?;
+            a.dec(r15)?;
+            a.jne(again)?;
+            a.pop(rbx)?;
+            a.ret()?;
+            a.set_label(&mut elsewhere)?;
+            a.mov(rbx, qword_ptr(rbx + 8))?;
+            a.jmp(tail)
+        },
+        &[1, WALKS, all, all, all, all, all, WALKS, WALKS, 1, 1, 0, 0],
+        &[
+            0.0, 0.0, 0.18, 0.18, 0.18, 0.18, 0.18, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(3, 0), (6, all - WALKS), (8, WALKS - 1)],
+    );
+    let found = quadratic::detect(&program(vec![one]));
+    assert!(
+        found
+            .iter()
+            .any(|one| one.fix == Fix::SkipWalk || one.fix == Fix::RememberPlace)
+    );
+}
+
+#[test]
 fn walks_that_change_sum_up_or_search_and_short_ones_are_not() {
     for with in [
         With::Unmarks(0.9),

@@ -3,6 +3,7 @@
 use crate::constants::search_limits::MAX_LINKS_PER_ITERATION;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::positions::executions_of;
 
 use super::search::begins_anew;
 
@@ -23,7 +24,7 @@ pub(super) fn links_from(found: &HotLoop<'_>, pointer: Value) -> Vec<u32> {
     let before = &found.input.flow.blocks()[head as usize].predecessors;
     let met = before.iter().zip(found.input.values.met(first));
     let around = met.filter(|one| body.contains(one.0)).map(|one| *one.1);
-    let Some(next) = around.into_iter().next() else {
+    let Some(next) = around.into_iter().next().map(|one| executed(found, one)) else {
         return Vec::new();
     };
     let mut links = Vec::new();
@@ -39,6 +40,21 @@ pub(super) fn links_from(found: &HotLoop<'_>, pointer: Value) -> Vec<u32> {
     match goes_round && passed && begins_anew(found, first) {
         true => links,
         false => Vec::new(),
+    }
+}
+
+/// A value, or the one that all executed ways to where it meets others bring, if that is one.
+fn executed(found: &HotLoop<'_>, value: Value) -> Value {
+    let function = found.input;
+    let Origin::Join(block) = function.values.origin(value) else {
+        return value;
+    };
+    let before = &function.flow.blocks()[block as usize].predecessors;
+    let ways = before.iter().zip(function.values.met(value));
+    let mut met = ways.filter(|way| executions_of(function, *way.0, block) > 0);
+    match (met.next(), met.next()) {
+        (Some((_, only)), None) => *only,
+        _ => value,
     }
 }
 
