@@ -76,3 +76,68 @@ fn find_moved_elsewhere_and_results_that_are_lengths_are_no_shifts() {
     assert!(!moves("strlen", true), "a length");
     assert!(!moves("malloc", true), "another block");
 }
+
+/// What a loop does with the elements that it moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Loop {
+    /// Each onto the one before.
+    Removes,
+    /// Each onto the one behind, from the end on.
+    Inserts,
+    /// Each into another array.
+    Copies,
+    /// Each is changed on the way.
+    Changes,
+}
+
+fn removed_by_loop(elements: u64, with: Loop) -> Option<bool> {
+    let all = LINES * elements;
+    let one = function(
+        "take",
+        |a| {
+            let (mut again, mut head) = (a.create_label(), a.create_label());
+            a.set_label(&mut again)?;
+            a.mov(rax, r14)?;
+            a.set_label(&mut head)?;
+            let from = if with == Loop::Inserts { -24 } else { 24 };
+            a.movdqu(xmm0, xmmword_ptr(rax + from))?;
+            match with {
+                Loop::Changes => a.paddd(xmm0, xmm1)?,
+                _ => a.nop()?,
+            }
+            match with {
+                Loop::Copies => a.movups(xmmword_ptr(rdi + rax), xmm0)?,
+                _ => a.movups(xmmword_ptr(rax), xmm0)?,
+            }
+            a.add(rax, from)?;
+            a.cmp(rax, rcx)?;
+            a.jne(head)?;
+            a.dec(r15)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &[LINES, all, all, all, all, all, all, LINES, LINES, 1],
+        &[0.0, 0.3, 0.1, 0.3, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0],
+        &[(6, all - LINES), (8, LINES - 1)],
+    );
+    let found = quadratic::detect(&program(vec![one]));
+    found.iter().find_map(|one| {
+        one.facts.iter().find_map(|fact| match fact {
+            Fact::Quadratic(QuadraticFact::ArrayShift { removed, .. }) => Some(*removed),
+            _ => None,
+        })
+    })
+}
+
+#[test]
+fn elements_moved_one_by_one_are_a_shift() {
+    assert_eq!(removed_by_loop(4000, Loop::Removes), Some(true));
+    assert_eq!(removed_by_loop(4000, Loop::Inserts), Some(false));
+}
+
+#[test]
+fn copies_changed_elements_and_short_arrays_are_no_shift() {
+    assert_eq!(removed_by_loop(4000, Loop::Copies), None);
+    assert_eq!(removed_by_loop(4000, Loop::Changes), None);
+    assert_eq!(removed_by_loop(8, Loop::Removes), None);
+}

@@ -11,8 +11,8 @@
 //! - a tree that a function walks whole by calling itself, for each of many things looked for in it;
 //! - look-ups in a hash table that go through hundreds of slots each;
 //! - passes over thousands of elements for each item that change hardly any, or only renumber them (`sweep`);
-//! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
-//!   long array;
+//! - a move of memory onto itself, shifted, by the C library or by a loop (`shift_loop`): elements inserted into, or
+//!   removed from, the front of a long array;
 //! - `strcat` to a string that has grown long, for each piece.
 //!
 //! **Confirmation.** Runs with inputs of several sizes: an exponent over 1.5.
@@ -36,6 +36,7 @@ mod search;
 mod search_by_call;
 mod search_with_loop;
 mod shift;
+mod shift_loop;
 mod sweep;
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -60,6 +61,7 @@ use search::search;
 use search_by_call::search_by_call;
 use search_with_loop::search_with_loop;
 use shift::{onto_itself, shifts};
+use shift_loop::shift_by_loop;
 use sweep::sweep;
 
 /// Finds linear searches, shifts of arrays and appends to strings whose cost for each item shows
@@ -71,6 +73,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         search(input, one)
             .or_else(|| rescan(input, one))
             .or_else(|| rescan_through_memory(input, one))
+            .or_else(|| shift_by_loop(input, one))
     };
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
     // Most of the time may be in what the loop calls.
