@@ -1,0 +1,152 @@
+//! Searches that find what the one before found, and near misses.
+
+use genba_model::{Fact, Fix, ObservedFact};
+use iced_x86::code_asm::*;
+
+use crate::causes::repeated_search;
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::observed_repetition::{CALLS, repeated_runs, seen};
+use crate::tests::synthetic::{function, has_fact, program};
+
+/// A binary search, by order or by equality, of eight iterations.
+fn search(by_order: bool, computes: bool) -> AnalysisInput {
+    search_with(by_order, computes, false)
+}
+
+/// The same; with `halves` the range is halved in each iteration.
+fn search_with(by_order: bool, computes: bool, halves: bool) -> AnalysisInput {
+    let (runs, times) = (CALLS, 8 * CALLS);
+    let one = function(
+        "period_of",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            match halves {
+                true => a.lea(rcx, ptr(rax + r9))?,
+                false => a.lea(rcx, ptr(rax + 1))?,
+            }
+            a.cmp(qword_ptr(rdi + rcx * 8), rsi)?;
+            if by_order {
+                a.cmovle(rax, rcx)?;
+            } else {
+                a.je(out)?;
+            }
+            if computes {
+                a.imul_2(rdx, rcx)?;
+            } else if halves {
+                a.shr(rcx, 1)?;
+            } else {
+                a.nop()?;
+            }
+            a.cmp(rcx, r8)?;
+            a.jl(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[runs, times, times, times, times, times, times, runs],
+        &[0.0, 0.1, 0.3, 0.2, 0.1, 0.1, 0.1, 0.0],
+        &[(6, times - runs)],
+    );
+    let mut input = program(vec![one]);
+    if !by_order {
+        // Hardly any run ends at a match.
+        input.functions[0].taken[3] = Some(runs / 100);
+    }
+    input
+}
+
+#[test]
+fn search_that_ends_where_the_one_before_ended_is_found() {
+    let found = repeated_search::detect(&repeated_runs(search(true, false), 0.95));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::RememberFound { few: false });
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Observed(ObservedFact::RepeatedSearches { iterations, .. })
+            if (iterations - 8.0).abs() < 1e-9
+    )));
+    assert!(found[0].residual_fraction.value < 0.2);
+}
+
+/// A descent through a tree of eight levels: steps to the left are a loop inside of the one for steps to the right.
+/// By equality it only ends where the key is.
+fn tree_search(by_order: bool) -> AnalysisInput {
+    let (runs, rights, steps) = (CALLS, 4 * CALLS, 8 * CALLS);
+    let one = function(
+        "port_of",
+        |a| {
+            let (mut right, mut left) = (a.create_label(), a.create_label());
+            let mut out = a.create_label();
+            a.nop()?;
+            a.set_label(&mut right)?;
+            a.mov(rax, qword_ptr(rax + 24))?;
+            a.test(rax, rax)?;
+            a.je(out)?;
+            a.set_label(&mut left)?;
+            a.cmp(qword_ptr(rax + 32), rsi)?;
+            match by_order {
+                true => a.jbe(right)?,
+                false => a.jne(right)?,
+            }
+            a.mov(rax, qword_ptr(rax + 16))?;
+            a.test(rax, rax)?;
+            a.jne(left)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            runs, rights, rights, rights, steps, steps, steps, steps, steps, runs,
+        ],
+        &[0.0, 0.1, 0.1, 0.0, 0.5, 0.1, 0.1, 0.1, 0.0, 0.0],
+        &[(3, runs), (5, rights - runs), (8, steps - rights)],
+    );
+    program(vec![one])
+}
+
+#[test]
+fn search_in_two_loops_of_one_descent_is_a_search_by_order() {
+    let found = repeated_search::detect(&repeated_runs(tree_search(true), 0.95));
+    assert_eq!(found.len(), 1);
+    assert!(repeated_search::detect(&repeated_runs(tree_search(true), 0.2)).is_empty());
+    assert!(repeated_search::detect(&repeated_runs(tree_search(false), 0.95)).is_empty());
+}
+
+/// Runs that all end elsewhere, with so much of the start in common.
+fn alike_at_first(input: AnalysisInput, share: f64) -> AnalysisInput {
+    let mut input = repeated_runs(input, 0.0);
+    let observed = input.observed.as_mut().expect("observations");
+    observed.repeated_loops[0].starts_as_previous = Some(seen(share));
+    observed.repeated_loops[0].seen = seen(0.1);
+    input
+}
+
+#[test]
+fn binary_search_that_ends_near_the_one_before_is_found() {
+    for by_order in [true, false] {
+        let found =
+            repeated_search::detect(&alike_at_first(search_with(by_order, false, true), 0.85));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].fix, Fix::RememberFound { few: false });
+        assert!(has_fact(&found, |fact| matches!(
+            fact,
+            Fact::Observed(ObservedFact::SearchesStartAlike { .. })
+        )));
+    }
+    // Keys at random have the first probes in common, no more.
+    let random = alike_at_first(search_with(true, false, true), 0.25);
+    assert!(repeated_search::detect(&random).is_empty());
+    // A search from the start has it in common whatever it looks for.
+    assert!(repeated_search::detect(&alike_at_first(search(true, false), 0.85)).is_empty());
+    assert!(repeated_search::detect(&alike_at_first(search(false, false), 0.85)).is_empty());
+}
+
+#[test]
+fn searches_without_a_last_result_to_test_are_not_reported() {
+    // Ends elsewhere each time.
+    assert!(repeated_search::detect(&repeated_runs(search(true, false), 0.2)).is_empty());
+    // Looks for other keys, and finds none of them.
+    assert!(repeated_search::detect(&repeated_runs(search(false, false), 0.95)).is_empty());
+    // Computes with registers that may differ.
+    assert!(repeated_search::detect(&repeated_runs(search(true, true), 0.95)).is_empty());
+}
