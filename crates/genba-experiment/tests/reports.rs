@@ -102,7 +102,11 @@ fn merged_reports_keep_their_comparisons_apart() {
 #[test]
 fn the_doctor_tells_the_scatter_and_what_it_hides() {
     let spec = CommandSpec::direct(["a"]);
-    let plan = doctor::plan(&spec, "a", 3.0);
+    // A fixed order of the runs: of random ones, one in some 70 is judged to differ.
+    let plan = Plan {
+        seed: 7,
+        ..doctor::plan(&spec, "a", 3.0)
+    };
     let mut noise = Noise(5);
     let measurement = simulate(&plan, &mut |_| Ok(noisy(&mut noise, 1.0, 0))).expect("runs");
     let found = doctor::diagnose(&judged(&plan, &measurement));
