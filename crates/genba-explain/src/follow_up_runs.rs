@@ -6,6 +6,7 @@ use crate::causes::lock_contention;
 use crate::causes::malloc_churn;
 use crate::causes::memory_bound_copy;
 use crate::causes::realloc_growth;
+use crate::causes::redundant_computation::files_may_come_again;
 use crate::causes::unpredictable_branch;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::request_sizes::can_be_tallied;
@@ -62,4 +63,10 @@ pub fn sizes(input: &AnalysisInput) -> bool {
             || !realloc_growth::detect(input).is_empty()
     };
     input.program.follow_up.sizes.is_none() && can_be_tallied(input) && asks()
+}
+
+/// Whether it would help to know which files the calls name that open them or ask about them.
+#[must_use]
+pub fn named_files(input: &AnalysisInput) -> bool {
+    input.program.follow_up.files.is_none() && can_be_tallied(input) && files_may_come_again(input)
 }

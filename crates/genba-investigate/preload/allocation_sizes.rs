@@ -1,5 +1,5 @@
-//! A preloaded library that counts allocations and copies of the target by size, in a run of its
-//! own. `GENBA_SIZES` names the file of the counts.
+//! A preloaded library that counts allocations and copies of the target by size, and the files that it names, in a run
+//! of its own. `GENBA_SIZES` names the file of the counts.
 //!
 //! Built on its own by `build.rs`, without the standard library. What must hold: nothing here
 //! allocates, locks or changes `errno`; the target gets the memory that it would have got. The
@@ -8,10 +8,12 @@
 
 #![no_std]
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
+#[path = "named_files.rs"]
+mod files;
 #[path = "size_table_layout.rs"]
 mod layout;
 
@@ -21,7 +23,6 @@ use layout::{ALLOCATE, CLASSES, COPY, GROWN_BYTES, LOADED, MOVED, MOVED_BYTES, R
 unsafe extern "C" {
     fn abort() -> !;
     fn getenv(name: *const c_char) -> *const c_char;
-    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn close(fd: c_int) -> c_int;
     fn mmap(at: *mut c_void, n: usize, p: c_int, f: c_int, fd: c_int, o: i64) -> *mut c_void;
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -40,12 +41,33 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 /// The mapped table; null until it is mapped.
 static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 
-fn add(word: usize, number: u64) {
+/// A word of the table; `None` until it is mapped.
+fn word(at: usize) -> Option<&'static AtomicU64> {
     let table = TABLE.load(Ordering::Acquire);
-    if !table.is_null() && word < WORDS {
-        // SAFETY: `WORDS` numbers are mapped for ever, and only ever accessed as atomics.
-        unsafe { (*table.add(word)).fetch_add(number, Ordering::Relaxed) };
+    // SAFETY: `WORDS` numbers are mapped for ever, and only ever accessed as atomics.
+    (!table.is_null() && at < WORDS).then(|| unsafe { &*table.add(at) })
+}
+
+fn add(at: usize, number: u64) {
+    if let Some(word) = word(at) {
+        word.fetch_add(number, Ordering::Relaxed);
     }
+}
+
+/// The next library's function of a name, looked up once.
+fn next(known: &AtomicUsize, name: &CStr) -> usize {
+    const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;
+    let mut address = known.load(Ordering::Relaxed);
+    if address == 0 {
+        // SAFETY: a constant name.
+        address = unsafe { dlsym(RTLD_NEXT, name.as_ptr()) } as usize;
+        if address == 0 {
+            // SAFETY: takes nothing; ends the process.
+            unsafe { abort() }
+        }
+        known.store(address, Ordering::Relaxed);
+    }
+    address
 }
 
 fn note(service: usize, size: usize) {
@@ -65,7 +87,7 @@ extern "C" fn begin() {
         if path.is_null() {
             return;
         }
-        let fd = open(path, O_RDWR | O_CLOEXEC);
+        let fd = files::next_open(path, O_RDWR | O_CLOEXEC, 0);
         if fd < 0 {
             return;
         }
@@ -125,19 +147,8 @@ type Move = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_vo
 /// The C library's `memmove`, which serves for `memcpy` as well.
 fn next_move() -> Move {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;
-    let mut address = NEXT.load(Ordering::Relaxed);
-    if address == 0 {
-        // SAFETY: a constant name.
-        address = unsafe { dlsym(RTLD_NEXT, c"memmove".as_ptr()) } as usize;
-        if address == 0 {
-            // SAFETY: takes nothing; ends the process.
-            unsafe { abort() }
-        }
-        NEXT.store(address, Ordering::Relaxed);
-    }
     // SAFETY: the C library's function of that name has this type.
-    unsafe { core::mem::transmute::<usize, Move>(address) }
+    unsafe { core::mem::transmute::<usize, Move>(next(&NEXT, c"memmove")) }
 }
 
 #[unsafe(no_mangle)]

@@ -22,8 +22,32 @@ pub const GROWN_BYTES: usize = MOVED + 2;
 /// 1 once the library is loaded.
 pub const LOADED: usize = MOVED + 3;
 
+/// Start of the numbers of calls that open a file to read it.
+pub const OPENED: usize = MOVED + 4;
+/// Start of the numbers of calls that ask about a file.
+pub const ASKED: usize = OPENED + FILE_WORDS;
+
+/// Of either, by place from its start: all calls.
+pub const FILE_CALLS: usize = 0;
+/// Different files, or states of them.
+pub const FILES_DIFFERENT: usize = 1;
+/// Names that are kept.
+pub const NAMES_USED: usize = 2;
+/// Start of the names.
+pub const NAMES: usize = 3;
+/// Names that are kept at most, of files that come again first.
+pub const MAX_NAMES: usize = 8;
+/// Words of a name: the place of its file from the start of the files, then the text, ended by a zero.
+pub const NAME_WORDS: usize = 33;
+/// Start of the files: a hash, then its calls.
+pub const FILES: usize = NAMES + MAX_NAMES * NAME_WORDS;
+/// Files that are told apart at most; a power of two.
+pub const MAX_FILES: usize = 1 << 13;
+/// Numbers of a kind of calls.
+pub const FILE_WORDS: usize = FILES + 2 * MAX_FILES;
+
 /// Number of all words.
-pub const WORDS: usize = MOVED + 4;
+pub const WORDS: usize = ASKED + FILE_WORDS;
 
 /// Returns the class of a size.
 pub fn class(size: usize) -> usize {

@@ -1,7 +1,7 @@
-//! A run that counts allocations and copies of the target by size.
+//! A run that counts allocations and copies of the target by size, and the files that it names.
 //!
 //! A small library (`preload/allocation_sizes.rs`) is loaded with `LD_PRELOAD`; it counts calls by
-//! size in a shared file. A call costs about ten cycles more, so the run is hardly slower than
+//! size and by file in a shared file. A call costs about ten cycles more, so the run is hardly slower than
 //! others.
 
 use std::fs::File;
@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use genba_explain::input::named_files::{FileCalls, MostNamed, NamedFiles};
 use genba_explain::input::request_sizes::{SizeClasses, Sizes};
 use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory};
 
@@ -17,7 +18,10 @@ use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory};
 #[cfg_attr(not(test), expect(dead_code, reason = "the library's side"))]
 mod layout;
 
-use layout::{ALLOCATE, CLASSES, COPY, GROWN_BYTES, LOADED, MOVED, MOVED_BYTES, RESIZE, WORDS};
+use layout::{
+    ALLOCATE, ASKED, CLASSES, COPY, FILE_CALLS, FILES, FILES_DIFFERENT, GROWN_BYTES, LOADED,
+    MAX_FILES, MAX_NAMES, MOVED, MOVED_BYTES, NAME_WORDS, NAMES, NAMES_USED, OPENED, RESIZE, WORDS,
+};
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_sizes.so"));
 
@@ -48,14 +52,57 @@ impl SizeTable {
         })
     }
 
-    fn read(&self) -> io::Result<Option<Sizes>> {
+    fn read(&self) -> io::Result<Option<Requests>> {
         let mut bytes = vec![0; WORDS * 8];
         File::open(&self.counts)?.read_exact(&mut bytes)?;
         let words: Vec<u64> = bytes
             .chunks_exact(8)
             .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
             .collect();
-        Ok(sizes(&words))
+        Ok(requests(&words))
+    }
+}
+
+/// What a run asked of the C library.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Requests {
+    /// Sizes of allocations and copies.
+    pub(crate) sizes: Sizes,
+    /// Files.
+    pub(crate) files: NamedFiles,
+}
+
+/// Returns what a table says; `None` where the library was never loaded.
+fn requests(words: &[u64]) -> Option<Requests> {
+    Some(Requests {
+        sizes: sizes(words)?,
+        files: NamedFiles {
+            opened: file_calls(&words[OPENED..]),
+            asked: file_calls(&words[ASKED..]),
+        },
+    })
+}
+
+/// Reads a kind of calls; its words are the target's, which may have written anything there.
+fn file_calls(words: &[u64]) -> FileCalls {
+    let name = |start: usize| {
+        let slot = words[start] as usize % MAX_FILES;
+        let bytes = words[start + 1..start + NAME_WORDS].iter();
+        let bytes: Vec<u8> = (bytes.flat_map(|word| word.to_le_bytes()))
+            .take_while(|byte| *byte != 0)
+            .collect();
+        MostNamed {
+            name: String::from_utf8_lossy(&bytes).into_owned(),
+            calls: words[FILES + 2 * slot + 1],
+        }
+    };
+    let names = (words[NAMES_USED] as usize).min(MAX_NAMES);
+    FileCalls {
+        calls: words[FILE_CALLS],
+        different: words[FILES_DIFFERENT],
+        most: (0..names)
+            .map(|index| name(NAMES + index * NAME_WORDS))
+            .max_by_key(|one| one.calls),
     }
 }
 
@@ -82,7 +129,7 @@ pub(crate) fn count(
     spec: &CommandSpec,
     limit: Duration,
     cancel: &Cancel,
-) -> Option<Sizes> {
+) -> Option<Requests> {
     let table = SizeTable::new().ok()?;
     let mut spec = spec.clone();
     spec.environment.add_preload(&table.library).ok()?;
@@ -110,8 +157,8 @@ mod tests {
 
     #[test]
     fn table_is_empty_where_the_library_was_never_loaded() {
-        assert_eq!(sizes(&[0; WORDS]), None);
-        assert_eq!(sizes(&[]), None);
+        assert_eq!(requests(&[0; WORDS]), None);
+        assert_eq!(requests(&[]), None);
     }
 
     #[test]
@@ -121,7 +168,7 @@ mod tests {
         let spec = CommandSpec::direct(["/bin/cat", "/proc/self/maps"]);
         let cancel = Cancel::new().unwrap();
         let limit = Duration::from_secs(60);
-        let Some(sizes) = count(&mut launcher, &spec, limit, &cancel) else {
+        let Some(found) = count(&mut launcher, &spec, limit, &cancel) else {
             genba_testing::skip(
                 "a_run_is_tallied",
                 genba_testing::MACHINE,
@@ -129,10 +176,68 @@ mod tests {
             );
             return;
         };
+        let sizes = found.sizes;
         assert!(sizes.allocated.total() > 0, "{sizes:?}");
         assert!(sizes.allocated.bytes > 0);
         assert_eq!(sizes.allocated.calls.len(), CLASSES);
         let failing = CommandSpec::direct(["/bin/false"]);
         assert_eq!(count(&mut launcher, &failing, limit, &cancel), None);
+    }
+
+    #[test]
+    fn files_are_told_apart_by_their_state() {
+        let directory = PrivateDirectory::new("named").unwrap();
+        let path = directory.path().join("same");
+        std::fs::write(&path, "text").unwrap();
+        let absent = directory.path().join("absent");
+        // Thirty openings of one file, and of /dev/null, which is not counted.
+        let cat = std::iter::once("/bin/cat".into());
+        let files = std::iter::repeat_n(path.clone().into_os_string(), 30);
+        let others = ["/dev/null".into(), "/bin/cat".into()];
+        let spec = CommandSpec::direct(cat.chain(files).chain(others));
+        let mut launcher = Launcher::new().unwrap();
+        let cancel = Cancel::new().unwrap();
+        let limit = Duration::from_secs(60);
+        let Some(found) = count(&mut launcher, &spec, limit, &cancel) else {
+            genba_testing::skip(
+                "named_files_are_tallied",
+                genba_testing::MACHINE,
+                "/bin/cat takes no preloaded library here",
+            );
+            return;
+        };
+        let most = MostNamed {
+            name: path.to_string_lossy().into_owned(),
+            calls: 30,
+        };
+        let opened = found.files.opened;
+        assert_eq!((opened.calls, opened.different), (31, 2), "{opened:?}");
+        assert_eq!(opened.most, Some(most));
+        // A file that is written in between is another one; one that is not there is asked for again.
+        let script = format!(
+            "for i in 1 2 3 4 5; do [ -e {0} ]; echo $i >> {1}; [ -e {1} ]; done",
+            absent.display(),
+            path.display()
+        );
+        let mut asked = |script: &str| {
+            let spec = CommandSpec::direct(["/bin/sh", "-c", script]);
+            let found = count(&mut launcher, &spec, limit, &cancel).unwrap();
+            found.files.asked
+        };
+        // The shell asks about its directory first.
+        let (before, all) = (asked(":"), asked(&script));
+        let [calls, different] = [all.calls - before.calls, all.different - before.different];
+        assert_eq!((calls, different), (10, 6), "{before:?}, {all:?}");
+    }
+
+    #[test]
+    fn words_that_a_target_wrote_are_read_within_their_bounds() {
+        let found = requests(&vec![u64::MAX; WORDS]).unwrap().files.opened;
+        assert_eq!(found.calls, u64::MAX);
+        assert!(
+            found
+                .most
+                .is_some_and(|one| one.name.chars().count() == (NAME_WORDS - 1) * 8)
+        );
     }
 }

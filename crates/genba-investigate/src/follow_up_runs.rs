@@ -79,7 +79,8 @@ impl Pipeline<'_> {
         {
             self.shared_lines(input, progress)?;
         }
-        if follow_up_runs::sizes(input) && self.may_take(run, "sizes of allocations and copies") {
+        let asked = follow_up_runs::sizes(input) || follow_up_runs::named_files(input);
+        if asked && self.may_take(run, "sizes of allocations and copies, and named files") {
             self.sizes(input, progress)?;
         }
         if self.has_counters
@@ -341,14 +342,17 @@ impl Pipeline<'_> {
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let usual = Duration::try_from_secs_f64(input.program.wall_seconds).ok();
-        progress.update("counting allocations and copies by size", usual);
+        progress.update("counting allocations, copies and named files", usual);
         let limit = usual
             .unwrap_or_default()
             .mul_f64(2.0 * MAX_SIZE_COUNTING_SLOWDOWN)
             + Duration::from_secs(1);
         let limit = limit.min(self.time_left().unwrap_or(limit));
-        input.program.follow_up.sizes =
-            allocation_sizes::count(self.launcher, self.spec, limit, self.cancel);
+        let found = allocation_sizes::count(self.launcher, self.spec, limit, self.cancel);
+        let (sizes, files) = found.map(|one| (one.sizes, one.files)).unzip();
+        let follow_up = &mut input.program.follow_up;
+        follow_up.sizes = follow_up.sizes.take().or(sizes);
+        follow_up.files = files;
         self.check_cancelled()
     }
 

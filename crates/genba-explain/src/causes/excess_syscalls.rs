@@ -34,6 +34,7 @@ use crate::constants::processor::{
 use crate::constants::time_shares::{MIN_SHARE_OF_SYSTEM_CALL_COPYING, MIN_SHARE_OF_SYSTEM_CALLS};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
+use crate::input::runtime_services::OPENING;
 use crate::input::user_lines::{UserLine, lines};
 use crate::patterns::system_calls::{looks_up_account, system_call_time};
 
@@ -238,7 +239,7 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
         "fstat" | "close" => {
             let opens = || {
                 let services = input.program.runtime.iter();
-                services.filter(|one| OPENS.contains(&one.service.trim_end_matches("64")))
+                services.filter(|one| OPENING.contains(&one.service.trim_end_matches("64")))
             };
             let opened: u64 = opens().map(|one| one.calls).sum();
             return opened as f64 >= MIN_PART_OPENED * service.calls as f64
@@ -249,12 +250,21 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
         }
         _ => return false,
     };
+    let files = input.program.follow_up.files.as_ref();
+    let tallied =
+        files.map(
+            |files| match OPENING.contains(&service.service.trim_end_matches("64")) {
+                true => &files.opened,
+                false => &files.asked,
+            },
+        );
+    // Those of all users together: most calls are of one.
+    if let Some(calls) = tallied.filter(|one| one.calls > 0) {
+        return calls.different as f64 > MIN_SAME_NAME * calls.calls as f64;
+    }
     input.observed.is_some()
         && argument_share(input, user, path).is_none_or(|share| share.low < MIN_SAME_NAME)
 }
-
-/// System calls that open a file.
-const OPENS: [&str; 2] = ["open", "openat"];
 
 /// Files opened for each call of `close` or `fstat` that belongs to them. Chosen.
 const MIN_PART_OPENED: f64 = 0.5;

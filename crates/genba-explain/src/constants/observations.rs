@@ -262,3 +262,10 @@ pub(crate) const WORK_BEFORE_TEST_SAVED: SavedFractions = (0.5, 0.0, 0.95);
 /// Fraction of the work of calls whose result nobody asks for that goes when the test comes first. Chosen: all but what
 /// the test costs.
 pub(crate) const UNASKED_WORK_SAVED: SavedFractions = (0.95, 0.7, 1.0);
+
+/// Calls that name a file from which on it matters whether it is the same: fewer are a start. Chosen.
+pub(crate) const MIN_FILE_CALLS: f64 = 100.0;
+
+/// By how much the calls of a function may differ from those that open files, as a part of these, for it to be called
+/// once for each. Chosen.
+pub(crate) const SAME_NUMBER_OF_CALLS: f64 = 0.1;

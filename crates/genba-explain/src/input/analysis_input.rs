@@ -9,6 +9,7 @@ use genba_observe::Observations;
 use serde::{Deserialize, Serialize};
 
 use crate::input::conversions::Conversion;
+use crate::input::named_files::NamedFiles;
 use crate::input::request_sizes::Sizes;
 use crate::input::runtime_services::is_library;
 use crate::input::values::Values;
@@ -106,6 +107,9 @@ pub struct FunctionWithCallees {
     pub callees: Vec<(String, String, f64, u64)>,
     /// The user's calls that lead to it, most calls first.
     pub callers: Vec<UserCall>,
+    /// Functions of the user's, by name and module, that open files or ask about them by name: itself or any that its
+    /// calls lead to.
+    pub names_files_in: Vec<(String, String)>,
 }
 
 /// What runs of their own said that were made for a suspicion; empty where there was none.
@@ -129,6 +133,9 @@ pub struct FollowUpRuns {
     /// For which sizes memory and copies were asked.
     #[serde(default)]
     pub sizes: Option<Sizes>,
+    /// Which files calls named.
+    #[serde(default)]
+    pub files: Option<NamedFiles>,
 }
 
 fn measured() -> EvidenceSource {

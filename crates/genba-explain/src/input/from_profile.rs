@@ -174,10 +174,12 @@ fn program(
             let conversions = inclusive
                 .as_ref()
                 .map(|inclusive| conversions(resolved, names, paths, inclusive));
-            let with_callees = inclusive
-                .map(|inclusive| functions_with_callees(resolved, names, paths, &inclusive));
+            let runtime = runtime_use(paths, names);
+            let with_callees = inclusive.map(|inclusive| {
+                functions_with_callees(resolved, names, paths, &inclusive, &runtime)
+            });
             (
-                runtime_use(paths, names),
+                runtime,
                 conversions.unwrap_or_default(),
                 with_callees.unwrap_or_default(),
             )

@@ -11,6 +11,7 @@ pub(crate) mod functions_with_callees;
 pub(crate) mod kernel_work;
 pub(crate) mod library_time;
 pub(crate) mod linked_calls;
+pub mod named_files;
 pub mod observed_events;
 pub(crate) mod place_of_frames;
 pub mod request_sizes;

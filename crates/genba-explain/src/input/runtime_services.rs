@@ -67,6 +67,12 @@ const SYSTEM_CALLS: [&str; 44] = [
     "sched_yield",
 ];
 
+/// System calls that open the file of a name.
+pub(crate) const OPENING: [&str; 2] = ["open", "openat"];
+
+/// System calls that ask about the file of a name.
+pub(crate) const ASKING: [&str; 5] = ["stat", "lstat", "fstatat", "statx", "access"];
+
 /// The service that a function of the runtime is the entry of, and whether it is a system call.
 #[must_use]
 pub fn service(name: &str) -> Option<(&'static str, bool)> {

@@ -1,10 +1,14 @@
 //! System calls that name a file: of the same file again, and of one file after the other.
 
-use genba_model::CodePoint;
+use genba_model::{CodePoint, Fact, KernelFact};
 use genba_observe::{ArgumentValue, ValueShare};
 
-use crate::causes::excess_syscalls;
-use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
+use crate::candidate::Candidate;
+use crate::causes::{excess_syscalls, redundant_computation};
+use crate::input::analysis_input::{
+    AnalysisInput, FunctionWithCallees, Place, RuntimeUse, UserCall,
+};
+use crate::input::named_files::{FileCalls, NamedFiles};
 use crate::tests::observed_repetition::{observations, share_of};
 use crate::tests::synthetic::program;
 
@@ -109,4 +113,89 @@ fn calls_whose_names_nobody_observed_are_reported() {
     let mut unseen = input(vec![service("fstatat", 5, &[])], None);
     unseen.observed = None;
     assert_eq!(line(&unseen), Some(5));
+}
+
+/// A program whose `visit` opens files as often, and has half of the time below `load`, of whose calls there are so many;
+/// `different` files of these calls.
+fn opening(calls_of_load: u64, different: u64, leads: bool) -> AnalysisInput {
+    let mut input = input(vec![service("open", 5, &["fopen"])], None);
+    let (function, module) = ("load".to_owned(), "/bin/prog".to_owned());
+    let caller = UserCall {
+        function: "main".to_owned(),
+        place: Place {
+            line: Some(9),
+            ..Place::default()
+        },
+        ..UserCall::default()
+    };
+    let below = [("visit".to_owned(), module.clone())];
+    input.program.with_callees = vec![FunctionWithCallees {
+        function,
+        module,
+        share: 0.9,
+        calls: calls_of_load,
+        callers: vec![caller],
+        names_files_in: below.into_iter().filter(|_| leads).collect(),
+        ..FunctionWithCallees::default()
+    }];
+    input.program.follow_up.files = Some(NamedFiles {
+        opened: FileCalls {
+            calls: CALLS,
+            different,
+            most: None,
+        },
+        ..NamedFiles::default()
+    });
+    input
+}
+
+fn again(input: &AnalysisInput) -> Option<Candidate> {
+    let found = redundant_computation::detect(input);
+    found.into_iter().next()
+}
+
+#[test]
+fn files_that_stay_are_to_be_read_once_each() {
+    let line = |one: &Candidate| one.at.as_ref().and_then(|site| site.line);
+    let found = again(&opening(CALLS, 2, true)).expect("one file again and again");
+    assert_eq!(line(&found), Some(9), "the call of what is done for each");
+    assert!(found.residual_fraction.low < 0.11 && found.residual_fraction.value < 0.3);
+    let same_files = |fact: &Fact| {
+        matches!(
+            fact,
+            Fact::Kernel(KernelFact::SameFiles { different: 2, .. })
+        )
+    };
+    assert!(found.facts.iter().any(same_files));
+    assert!(
+        again(&opening(CALLS, CALLS / 2, true)).is_none(),
+        "each file twice"
+    );
+    assert!(
+        again(&opening(CALLS, CALLS, true)).is_none(),
+        "each file once"
+    );
+    // What is called as often, but opens no file, is not done for the file; nor is what opens many in a call.
+    for other in [opening(CALLS, 2, false), opening(CALLS / 50, 2, true)] {
+        let found = again(&other).expect("the system calls");
+        assert_eq!(line(&found), Some(5));
+        assert!(
+            found.residual_fraction.low > 0.39,
+            "{:?}",
+            found.residual_fraction
+        );
+    }
+}
+
+#[test]
+fn named_files_are_looked_at_where_they_take_time() {
+    let mut unknown = opening(CALLS, 2, true);
+    unknown.program.follow_up.files = None;
+    assert!(again(&unknown).is_none());
+    assert!(redundant_computation::files_may_come_again(&unknown));
+    let mut few = input(vec![service("open", 5, &["fopen"])], None);
+    few.program.runtime[0].users[0].calls = 50.0;
+    assert!(!redundant_computation::files_may_come_again(&few));
+    few.program.runtime.clear();
+    assert!(!redundant_computation::files_may_come_again(&few));
 }

@@ -68,6 +68,19 @@ pub enum KernelFact {
         /// Part of a call's time that larger calls do not spare.
         stays: f64,
     },
+    /// Files that are named again and again though they stay as they are.
+    SameFiles {
+        /// Whether they are opened to be read, else asked about.
+        opened: bool,
+        /// Calls of one run.
+        calls: u64,
+        /// Different files.
+        different: u64,
+        /// The file that most calls name, and their number.
+        most: Option<(String, u64)>,
+        /// Share of all time of what is done for each, at most.
+        share: f64,
+    },
 }
 
 /// An operation of the kernel in the host table.
@@ -84,7 +97,7 @@ impl KernelFact {
     #[must_use]
     pub fn source(&self) -> EvidenceSource {
         match self {
-            Self::SystemCalls { .. } => EvidenceSource::Counted,
+            Self::SystemCalls { .. } | Self::SameFiles { .. } => EvidenceSource::Counted,
             Self::HostCost { .. } | Self::SystemCallBytes { .. } => EvidenceSource::Model,
             _ => EvidenceSource::Measured,
         }

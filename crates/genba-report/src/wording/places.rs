@@ -195,13 +195,37 @@ fn spent_in(place: &TimePlace) -> Option<String> {
                 None if itself => format!("itself {share}"),
                 Some(calls) => {
                     let calls = format::plural_short(calls as u64, "call");
-                    format!("{} {share} ({calls})", one.function)
+                    format!(
+                        "{} {share} ({calls})",
+                        without_template_arguments(&one.function)
+                    )
                 }
-                None => format!("{} {share}", one.function),
+                None => format!("{} {share}", without_template_arguments(&one.function)),
             }
         })
         .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// A function's name without what its templates are instantiated with, which fills lines and says little: `std::map<int,
+/// long>::find` is `std::map::find`. Names of operators stay.
+fn without_template_arguments(name: &str) -> String {
+    let mut short = String::new();
+    let mut depth = 0usize;
+    for letter in name.chars() {
+        let is_operator = depth == 0
+            && short
+                .trim_end_matches(['<', '>', '=', '-'])
+                .ends_with("operator");
+        match letter {
+            '<' if !is_operator || short.ends_with("<<") => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            _ if depth == 0 => short.push(letter),
+            _ => {}
+        }
+    }
+    // Not a name as compilers make them.
+    if depth > 0 { name.to_owned() } else { short }
 }
 
 fn called(place: &TimePlace, caller: &PlaceCaller) -> String {
@@ -228,8 +252,12 @@ fn called(place: &TimePlace, caller: &PlaceCaller) -> String {
             ),
         });
     }
-    if !caller.through.is_empty() {
-        text.push_str(&format!(", through {}", caller.through.join(", ")));
+    // What the line names: the functions inside of it are the library's own affair.
+    if let Some(library) = caller.through.last() {
+        text.push_str(&format!(
+            ", through {}",
+            without_template_arguments(library)
+        ));
     }
     text
 }

@@ -156,7 +156,7 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
         ..Options::for_findings(
             args.budget,
             limit.unwrap_or(MAX_COUNT_TIME),
-            (args.limit).map_or(answer_within, |all| all.min(answer_within)),
+            args.limit.unwrap_or(answer_within),
             env!("CARGO_PKG_VERSION"),
         )
     };

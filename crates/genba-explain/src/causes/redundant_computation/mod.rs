@@ -8,7 +8,8 @@
 //! (a hash for the look-up, and again for the insertion). Of calls within repeated calls the outer ones
 //! are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
-//! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same. And sorts of what is in order already ([`super::ordered_sorts`]).
+//! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same. And sorts of what is in order already ([`super::ordered_sorts`]),
+//! and files that are opened or asked about again (`same_files`).
 //!
 //! **Confirmation.** The result kept.
 //!
@@ -23,6 +24,7 @@
 mod calls;
 mod inlined_copies;
 mod loops;
+mod same_files;
 mod starting_over;
 
 use genba_model::{Cause, Estimate, Fix};
@@ -36,6 +38,7 @@ use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::observed_sites::is_enough;
 
 pub(crate) use calls::repeated_calls;
+pub(crate) use same_files::is_suspected as files_may_come_again;
 use starting_over::starting_over;
 
 /// Finds calls that repeat earlier ones, but searches; and loops that compute from repeated loads.
@@ -55,6 +58,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.extend(starting_over(input));
     found.extend(inlined_copies::detect(input));
     found.extend(ordered_sorts(input));
+    found.extend(same_files::same_files(input));
     found
 }
 /// The share of executions that repeat an earlier one, and whether it is the one just before; `None`

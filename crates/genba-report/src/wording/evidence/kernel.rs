@@ -60,5 +60,25 @@ pub(super) fn sentence(fact: &KernelFact) -> String {
             format::bytes(*bytes as f64),
             percent(*stays)
         ),
+        KernelFact::SameFiles {
+            opened,
+            calls,
+            different,
+            most,
+            share,
+        } => {
+            let done = if *opened { "open" } else { "ask about" };
+            let most = most.as_ref().map_or(String::new(), |(name, calls)| {
+                format!(", {name} {} times", count(*calls))
+            });
+            format!(
+                "{} calls {done} {} {} that stay as they are{most}; what is done for each takes {} \
+                 of the time",
+                count(*calls),
+                count(*different),
+                if *different == 1 { "file" } else { "files" },
+                percent(*share)
+            )
+        }
     }
 }

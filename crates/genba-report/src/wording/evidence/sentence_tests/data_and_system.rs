@@ -135,6 +135,20 @@ fn facts_about_memory_and_the_kernel() {
             bytes: 4096,
             stays: 0.6,
         },
+        KernelFact::SameFiles {
+            opened: true,
+            calls: 1_000,
+            different: 1,
+            most: Some((s("dyndep"), 1_000)),
+            share: 0.97,
+        },
+        KernelFact::SameFiles {
+            opened: false,
+            calls: 20_000,
+            different: 12,
+            most: None,
+            share: 0.3,
+        },
     ];
     let facts = memory.map(Fact::from).into_iter();
     insta::assert_snapshot!(lines(facts.chain(kernel.map(Fact::from))));
