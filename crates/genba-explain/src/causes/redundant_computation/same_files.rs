@@ -64,9 +64,12 @@ fn opener<'a>(input: &'a AnalysisInput, (services, _): Kind) -> Option<Opener<'a
         return None;
     }
     let is_of = |user: &&UserCall| (user.function.as_str(), user.module.as_str()) == name;
-    let system_calls = users()
+    // One call may lead to several of the services.
+    let places: BTreeMap<(&str, u64), &UserCall> = users()
         .filter(is_of)
-        .map(|user| share_of_system_calls(input, user));
+        .map(|user| ((user.module.as_str(), user.address), user))
+        .collect();
+    let system_calls = (places.values()).map(|user| share_of_system_calls(input, user));
     let leads = |one: &&FunctionWithCallees| {
         let to = one.names_files_in.iter();
         to.map(|(function, module)| (function.as_str(), module.as_str()))
@@ -109,6 +112,10 @@ pub(super) fn same_files(input: &AnalysisInput) -> Vec<Candidate> {
 
 fn again(input: &AnalysisInput, kind: Kind, files: &FileCalls) -> Option<Candidate> {
     let opener = opener(input, kind)?;
+    // The C library asks about opened files by itself, which is not tallied.
+    if (files.calls as f64) < (1.0 - SAME_NUMBER_OF_CALLS) * opener.calls {
+        return None;
+    }
     // All files may be this function's.
     let again = 1.0 - files.different as f64 / opener.calls.min(files.calls as f64);
     if again < MIN_REPEATED_AMONG_FEW || opener.share() < MIN_SHARE_OF_REPEATED_WORK {
@@ -116,14 +123,15 @@ fn again(input: &AnalysisInput, kind: Kind, files: &FileCalls) -> Option<Candida
     }
     let caller = opener.outermost.and_then(|one| one.callers.first());
     let at = caller.unwrap_or(opener.first);
-    let function = opener
-        .outermost
-        .map_or(&opener.first.function, |one| &one.function);
-    let fix = Fix::KeepResult {
-        function: function.clone(),
+    let site = site_of(&at.function, &at.module, at.address, &at.place);
+    let function = match opener.outermost {
+        Some(one) => one.function.clone(),
+        // Of the source, where it is inlined.
+        None => site.function.clone(),
     };
+    let fix = Fix::KeepResult { function };
     let mut one = Candidate::new(Cause::RedundantComputation, None, Vec::new(), fix);
-    one.at = Some(site_of(&at.function, &at.module, at.address, &at.place));
+    one.at = Some(site);
     let (least, most) = (again * opener.system_calls, again * opener.share());
     // What follows from the contents is anything between: the middle of what is left, as speed-ups are compared.
     let left = ((1.0 - least) * (1.0 - most).max(1.0 - MAX_SAVED)).sqrt();
