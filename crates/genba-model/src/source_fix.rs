@@ -101,3 +101,18 @@ pub struct SourceFix {
     #[serde(default)]
     pub notes: Vec<String>,
 }
+
+impl SourceFix {
+    /// Takes the verdict, and what belongs to it, from the best rewrite that was tried.
+    pub fn take_verdict_of_best(&mut self) {
+        let Some(best) = self.tried.first() else {
+            return;
+        };
+        self.verdict = best.verdict;
+        self.reason.clone_from(&best.reason);
+        self.compiles = best.compiles;
+        self.output_identical = best.output_identical;
+        self.speedup = best.speedup;
+        self.pairs = best.pairs;
+    }
+}

@@ -5,11 +5,13 @@
 //! layout. A patch comes out only of one that compiles, prints the same, passes the project's tests where
 //! these are known, and gains.
 
+mod buildable_sources;
 mod derived_build;
 mod source_tree;
 mod tried_rewrites;
 
-pub use derived_build::{DerivedBuild, derived_build};
+pub use buildable_sources::BuildableSources;
+use derived_build::{DerivedBuild, derived_build};
 pub use genba_fix::check_cause;
 pub use source_tree::SourceTree;
 pub use tried_rewrites::{FixOptions, Proposal, apply_to_sources, proposals, try_proposals};

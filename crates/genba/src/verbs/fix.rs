@@ -6,10 +6,9 @@ use clap::Args as ClapArgs;
 use genba_case::{Case, Store};
 use genba_experiment::VariantPlan;
 use genba_experiment::fix::{
-    DerivedBuild, FixOptions, Proposal, SourceTree, apply_to_sources, check_cause, derived_build,
-    proposals, try_proposals,
+    BuildableSources, FixOptions, Proposal, apply_to_sources, check_cause, proposals, try_proposals,
 };
-use genba_experiment::try_variants::{BuildPlan, VariantBuilder};
+use genba_experiment::try_variants::VariantBuilder;
 use genba_model::{CaseKind, Finding, FixVerdict, SourceFix, TriedRewrite, Workload};
 use genba_report::{fix_by_hand, patch_header, terminal};
 
@@ -85,15 +84,22 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let found = check_cause(&finding.cause).map_err(|reason| (FixVerdict::NoRewrite, reason));
     let found = found
         .and_then(|()| {
-            let place = place(&args, &finding, &workload);
-            place.map_err(|reason| (FixVerdict::NotTried, reason))
+            let directory = args.experiment.directory.clone().unwrap_or_default();
+            BuildableSources::of_finding(
+                &finding,
+                &workload,
+                &directory,
+                args.building.plan(),
+                args.building.build_timeout,
+            )
+            .map_err(|reason| (FixVerdict::NotTried, reason))
         })
-        .and_then(|place| {
-            let proposals = proposals(&finding, &place.tree);
+        .and_then(|sources| {
+            let proposals = proposals(&finding, &sources.tree);
             let proposals = proposals.map_err(|reason| (FixVerdict::NoRewrite, reason))?;
-            Ok((place, proposals))
+            Ok((sources, proposals))
         });
-    let (place, proposals) = match found {
+    let (sources, proposals) = match found {
         Ok(found) => found,
         Err((verdict, reason)) => {
             document.verdict = verdict;
@@ -102,7 +108,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             return finish(&args, &document, output, Exit::Done);
         }
     };
-    document.build = Some(place.plan.build.clone());
+    document.build = Some(sources.plan.build.clone());
     document.applied = true;
     let mut exit = Exit::Done;
     if args.experiment.dry_run {
@@ -110,13 +116,13 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         document.reason = Some("--dry-run".to_owned());
         document.tried = proposals.iter().map(Proposal::untried).collect();
     } else {
-        let (tried, notes, interrupted) = tried(&args, &workload, &place, &proposals, output)?;
+        let (tried, notes, interrupted) = tried(&args, &workload, &sources, &proposals, output)?;
         document.tried = tried;
         document.notes = notes;
         if interrupted {
             exit = Exit::Interrupted;
         }
-        settle(&mut document);
+        document.take_verdict_of_best();
     }
     if let (Some(best), true) = (document.tried.first(), document.verdict == FixVerdict::Gain) {
         let patch = patch_header(&document, best) + &best.diff;
@@ -138,7 +144,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             let chosen = proposals.iter().find(|one| one.diff == best.diff);
             let chosen =
                 chosen.ok_or_else(|| Failure::usage("the patch is not one of the rewrites"))?;
-            apply_to_sources(chosen, &place.tree, &place.root).map_err(Failure::usage)?;
+            apply_to_sources(chosen, &sources.tree, &sources.root).map_err(Failure::usage)?;
             document.applied_to_sources = true;
         }
         document.patch = Some(patch);
@@ -146,71 +152,18 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     finish(&args, &document, output, exit)
 }
 
-/// Where the program is built.
-struct Place {
-    tree: SourceTree,
-    /// The user's tree.
-    root: PathBuf,
-    plan: BuildPlan,
-    /// The build, if it was derived.
-    derived: Option<DerivedBuild>,
-}
-
-/// The sources and the build: the user's, or derived from debug information.
-fn place(args: &Args, finding: &Finding, workload: &Workload) -> Result<Place, String> {
-    let sites = std::iter::successors(Some(&finding.site), |site| site.called_from.as_deref());
-    let files: Vec<&str> = sites.filter_map(|site| site.file.as_deref()).collect();
-    if files.is_empty() {
-        return Err("it has no source lines; build the program with -g".to_owned());
-    }
-    let read = |root: &Path| {
-        let mut trees = files.iter().map(|file| SourceTree::read(root, file));
-        let first = trees.next().ok_or("it has no source lines")?;
-        first.or_else(|reason| trees.find_map(Result::ok).ok_or(reason))
-    };
-    if let Some(plan) = args.building.plan() {
-        let tree = read(&plan.source)?;
-        return Ok(Place {
-            root: tree.root.clone(),
-            tree,
-            plan,
-            derived: None,
-        });
-    }
-    let needs = |reason: String| format!("the build is not known ({reason}); give --build COMMAND");
-    if workload.shell.is_some() {
-        return Err(needs("the command is a line for a shell".to_owned()));
-    }
-    let program = workload.command.first().map_or("", String::as_str);
-    let program = genba_run::bytes_of(program);
-    let directory = args.experiment.directory.clone().unwrap_or_default();
-    let derived = derived_build(&directory.join(program)).map_err(needs)?;
-    Ok(Place {
-        tree: read(derived.sources.path())?,
-        root: derived.root.clone(),
-        plan: BuildPlan {
-            source: derived.sources.path().to_owned(),
-            build: derived.command.clone(),
-            clean: None,
-            timeout: args.building.build_timeout,
-            keep_directory: true,
-        },
-        derived: Some(derived),
-    })
-}
-
 /// Tries the rewrites; whether that was interrupted.
 fn tried(
     args: &Args,
     workload: &Workload,
-    place: &Place,
+    sources: &BuildableSources,
     proposals: &[Proposal],
     output: &Output,
 ) -> Result<(Vec<TriedRewrite>, Vec<String>, bool), Failure> {
-    let base = base(args, workload, place)?;
+    let base = base(args, workload, sources)?;
     let command = base.command.clone();
     let mut builder =
-        VariantBuilder::new(base.clone(), Some(place.plan.clone())).map_err(Failure::usage)?;
+        VariantBuilder::new(base.clone(), Some(sources.plan.clone())).map_err(Failure::usage)?;
     let mut session = Session::open(CaseKind::Trial, &args.experiment, &command, output)?;
     let plan = args.experiment.plan(vec![base], session.seed())?;
     let mut comparer = session.comparer(&plan)?;
@@ -230,16 +183,17 @@ fn tried(
 }
 
 /// The workload of the case as a variant; a derived build's program instead of the case's.
-fn base(args: &Args, workload: &Workload, place: &Place) -> Result<VariantPlan, Failure> {
+fn base(
+    args: &Args,
+    workload: &Workload,
+    sources: &BuildableSources,
+) -> Result<VariantPlan, Failure> {
     if workload.shell.is_some() {
         return args
             .experiment
             .variant("baseline", &line_as_given(&workload.command));
     }
-    let mut words = workload.command.clone();
-    if let (Some(derived), Some(first)) = (&place.derived, words.first_mut()) {
-        *first = format!("{{tree}}/{}", derived.program);
-    }
+    let words = sources.command_words(workload);
     args.experiment.variant_of_words("baseline", &words)
 }
 
@@ -269,19 +223,6 @@ fn document(case: &Case, args: &Args, finding: &Finding, workload: &Workload) ->
         tried: Vec::new(),
         notes: Vec::new(),
     }
-}
-
-/// The verdict of the document is that of its best rewrite.
-fn settle(document: &mut SourceFix) {
-    let Some(best) = document.tried.first() else {
-        return;
-    };
-    document.verdict = best.verdict;
-    document.reason.clone_from(&best.reason);
-    document.compiles = best.compiles;
-    document.output_identical = best.output_identical;
-    document.speedup = best.speedup;
-    document.pairs = best.pairs;
 }
 
 fn finish(args: &Args, document: &SourceFix, output: &Output, exit: Exit) -> VerbResult {
