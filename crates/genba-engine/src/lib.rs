@@ -19,27 +19,27 @@
 
 extern crate alloc;
 
-pub mod address_map;
-pub mod address_ranges;
-pub mod basic_block;
+mod address_map;
+mod address_ranges;
+mod basic_block;
 pub mod burst_layout;
 pub mod count_file_layout;
-pub mod counter_placement;
+mod counter_placement;
 pub mod duet_layout;
-pub mod emitter;
-pub mod fragment;
+mod emitter;
+mod fragment;
 pub mod heap;
-pub mod liveness;
-pub mod observed_operations;
-pub mod proc_maps;
-pub mod raw_syscall;
-pub mod recovery_marks;
+mod liveness;
+mod observed_operations;
+mod proc_maps;
+mod raw_syscall;
+mod recovery_marks;
 pub mod resource_limits;
 pub mod runtime;
 pub mod startup;
-pub mod state_recovery;
-pub mod thread_state;
-pub mod writable_pages;
+mod state_recovery;
+mod thread_state;
+mod writable_pages;
 
 pub use runtime::{fatal, refuse};
 

@@ -216,14 +216,11 @@ impl State {
 }
 
 /// Numbers of registers in instructions.
-#[expect(missing_docs)]
 pub mod register {
     pub const RAX: u32 = 0;
     pub const RCX: u32 = 1;
     pub const RDX: u32 = 2;
-    pub const RBX: u32 = 3;
     pub const RSP: u32 = 4;
-    pub const RBP: u32 = 5;
     pub const RSI: u32 = 6;
     pub const RDI: u32 = 7;
     pub const R8: u32 = 8;
