@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use genba_suite::MetricTable;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -21,7 +22,7 @@ pub struct Document {
     #[serde(default)]
     pub host: Vec<Host>,
     #[serde(default)]
-    pub metric: Vec<Metric>,
+    pub metric: Vec<MetricTable>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,25 +101,4 @@ pub struct Host {
     #[serde(default)]
     pub sbatch: Vec<Text>,
     pub time: Option<Text>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Metric {
-    pub name: Text,
-    pub regex: Option<Text>,
-    pub json: Option<Text>,
-    #[serde(default)]
-    pub unit: String,
-    #[serde(default)]
-    pub better: Better,
-}
-
-/// Which direction of a metric is better.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    #[default]
-    Less,
-    More,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use genba_model::{CampaignAxis, Direction};
+use genba_model::CampaignAxis;
 use genba_units::{parse_duration, parse_share};
 use toml::Spanned;
 
@@ -13,7 +13,7 @@ use crate::block_matrix::{MAX_BLOCKS, MAX_CELLS, MAX_HOSTS, cells_of};
 use crate::campaign_plan::{
     BuildRecipe, CampaignPlan, HostPlan, MeasurePlan, MetricDefinition, OptionPlan, RevisionPlan,
 };
-use crate::plan_document::{Better, Document, Patches, Text};
+use crate::plan_document::{Document, Patches, Text};
 
 /// Bytes that the file of a plan may have.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -421,17 +421,14 @@ impl Reader<'_> {
 
     fn metrics(&self, document: &Document) -> Result<Vec<MetricDefinition>, CampaignError> {
         self.unique(document.metric.iter().map(|one| &one.name), "the metric")?;
-        let metric = |one: &crate::plan_document::Metric| {
+        let metric = |one: &genba_suite::MetricTable| {
             if let (Some(_), Some(json)) = (&one.regex, &one.json) {
                 return Err(self.at(json, "a metric has a regex or a json pointer, not both"));
             }
             let definition = MetricDefinition {
                 name: one.name.as_ref().clone(),
                 unit: one.unit.clone(),
-                direction: match one.better {
-                    Better::Less => Direction::LessIsBetter,
-                    Better::More => Direction::MoreIsBetter,
-                },
+                direction: one.direction(),
                 regex: one.regex.as_ref().map(|text| text.as_ref().clone()),
                 json: one.json.as_ref().map(|text| text.as_ref().clone()),
             };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::MetricTable;
 use crate::snippet::Language;
 
 /// A text and where it stands.
@@ -90,7 +91,7 @@ pub struct Operation {
     pub cleanup: Option<Text>,
     pub per_iteration: Option<Spanned<Value>>,
     #[serde(default)]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<MetricTable>,
     pub metric: Option<Text>,
     pub subtract: Option<Text>,
     pub only_for: Option<Vec<Text>>,
@@ -107,27 +108,6 @@ pub struct Snippet {
     pub teardown: Option<Text>,
     pub loop_count: Option<Spanned<u64>>,
     pub required_version: Option<Text>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Metric {
-    pub name: Text,
-    pub regex: Option<Text>,
-    pub json: Option<Text>,
-    #[serde(default)]
-    pub unit: String,
-    #[serde(default)]
-    pub better: Better,
-}
-
-/// Which way is better.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    #[default]
-    Less,
-    More,
 }
 
 /// A number or a text, kept as it is written in commands.

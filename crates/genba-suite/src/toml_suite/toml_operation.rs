@@ -1,12 +1,10 @@
 //! Fields of an operation: snippet, iterations, metrics.
 
-use genba_model::Direction;
-
-use super::toml_document::{Better, Metric, Operation, Snippet, System, Text};
+use super::toml_document::{Operation, Snippet, System, Text};
 use super::toml_expansion::{Expansion, Variables};
 use crate::snippet::{self, MAX_LOOP_COUNT, Part};
 use crate::suite_model::{MetricSource, MetricSpec};
-use crate::{SuiteError, command_template, field_checks};
+use crate::{MetricTable, SuiteError, command_template, field_checks};
 
 impl Expansion<'_> {
     pub(super) fn snippet(
@@ -72,7 +70,7 @@ impl Expansion<'_> {
     }
 
     pub(super) fn metrics(&self, operation: &Operation) -> Result<Vec<MetricSpec>, SuiteError> {
-        let metric = |metric: &Metric| {
+        let metric = |metric: &MetricTable| {
             let name = &metric.name;
             let source = match (&metric.regex, &metric.json) {
                 (Some(text), None) => {
@@ -92,10 +90,7 @@ impl Expansion<'_> {
                 name: name.as_ref().clone(),
                 source,
                 unit: metric.unit.clone(),
-                direction: match metric.better {
-                    Better::Less => Direction::LessIsBetter,
-                    Better::More => Direction::MoreIsBetter,
-                },
+                direction: metric.direction(),
             })
         };
         operation.metrics.iter().map(metric).collect()
