@@ -59,19 +59,6 @@ fn main() -> ExitCode {
 
 /// Runs the verb that the command line names.
 fn dispatch(verb: Verb, output: &Output) -> VerbResult {
-    if matches!(
-        verb,
-        Verb::Bench(_)
-            | Verb::Gate(_)
-            | Verb::Count(_)
-            | Verb::Grow(_)
-            | Verb::Observe(_)
-            | Verb::Ablate(_)
-            | Verb::Sweep(_)
-            | Verb::Try(_)
-    ) {
-        unread_input::note(output);
-    }
     match verb {
         Verb::Investigate(args) => verbs::investigate::run(args, output),
         Verb::Bench(args) => verbs::bench::run(args, output),

@@ -18,6 +18,7 @@ use crate::exit_code::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
+use crate::unread_input;
 
 /// The result of a comparison.
 pub struct Compared {
@@ -35,6 +36,7 @@ pub struct Compared {
 
 /// Measures the commands or the suite of the arguments, stores the case, writes the exports.
 pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
+    unread_input::note(output);
     let cancel = interrupt::token()?;
     let mut line = ProgressLine::new(output);
     let shims = args.runtime.shims()?;

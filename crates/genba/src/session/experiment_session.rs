@@ -24,6 +24,7 @@ use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
+use crate::unread_input;
 
 /// A session of an experiment with its case.
 pub struct Session {
@@ -65,6 +66,8 @@ impl Session {
             found.resume()?;
             interrupt::resumed_by(found.id());
             case = Some(found);
+        } else {
+            unread_input::note(output);
         }
         let workload = Workload {
             command: vec![command.to_owned()],

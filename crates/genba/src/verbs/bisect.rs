@@ -6,9 +6,11 @@ mod range;
 mod set;
 mod source;
 
+use std::time::Duration;
+
 use clap::{Args as ClapArgs, Subcommand};
 use genba_experiment::bisect::{SearchBudget, SearchRequest, SearchResult, document};
-use genba_experiment::{Plan, VariantPlan};
+use genba_experiment::{Comparer, ExperimentError, VariantPlan};
 use genba_model::{BisectionKind, BisectionOutcome, CaseKind};
 use genba_report::{page, terminal};
 
@@ -70,13 +72,6 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
 }
 
-/// The budget of the command line, else this many seconds.
-fn budget(args: &ExperimentArgs, seconds: f64) -> SearchBudget {
-    SearchBudget {
-        seconds: args.budget.map_or(seconds, |budget| budget.as_secs_f64()),
-    }
-}
-
 /// Prints the plan.
 fn dry_run(search: &SearchRequest, how: &str, output: &Output) -> VerbResult {
     output.result(&format!(
@@ -128,17 +123,56 @@ fn finish(
     })
 }
 
-/// The plan with the metric and settings of the arguments.
-fn plan(args: &ExperimentArgs, first: VariantPlan, session: &Session) -> Result<Plan, Failure> {
+/// The search among candidates of this kind, with the metric, settings and budget of the arguments.
+fn request(
+    of: BisectionKind,
+    candidates: u64,
+    words: &[String],
+    first: VariantPlan,
+    args: &ExperimentArgs,
+    session: &Session,
+) -> Result<SearchRequest, Failure> {
     let mut plan = args.plan(vec![first], session.seed())?;
     // The length of the environment changes the instructions that the loader executes.
     plan.vary_environment &= !args.is_exact();
-    Ok(plan)
+    let budget = args.budget.unwrap_or(default_budget(of));
+    Ok(SearchRequest {
+        of,
+        command: genba_run::join_words(words),
+        candidates,
+        plan,
+        budget: SearchBudget {
+            seconds: budget.as_secs_f64(),
+        },
+    })
+}
+
+/// Time for a search where the user gives none.
+fn default_budget(of: BisectionKind) -> Duration {
+    Duration::from_secs(match of {
+        BisectionKind::Source => 120,
+        BisectionKind::Range => 600,
+        BisectionKind::Set => 1_200,
+        // With builds.
+        BisectionKind::Git => 3_600,
+    })
+}
+
+/// Runs a search; its result, and the seconds that it took.
+fn run_search(
+    session: &mut Session,
+    search: &SearchRequest,
+    find: impl FnOnce(&mut Comparer<'_>) -> Result<SearchResult, ExperimentError>,
+) -> Result<(SearchResult, f64), Failure> {
+    let mut comparer = session.comparer(&search.plan)?;
+    let found = find(&mut comparer)?;
+    Ok((found, comparer.elapsed()))
 }
 
 /// Opens the session of a bisection.
-fn open(args: &ExperimentArgs, command: &str, output: &Output) -> Result<Session, Failure> {
-    Session::open(CaseKind::Bisection, args, command, output)
+fn open(args: &ExperimentArgs, words: &[String], output: &Output) -> Result<Session, Failure> {
+    let command = genba_run::join_words(words);
+    Session::open(CaseKind::Bisection, args, &command, output)
 }
 
 /// The words of the command; an error if there are none.

@@ -20,6 +20,7 @@ use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
+use crate::unread_input;
 
 /// Sort order of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -127,6 +128,7 @@ impl Args {
 /// Runs `genba count`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let output = &output.behind_command(args.run.passes_output_on(&args.json));
+    unread_input::note(output);
     let prepared = args.run.prepare_shown(&args.json)?;
     let plan = CountPlan {
         engine: args.engine.clone(),

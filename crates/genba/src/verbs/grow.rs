@@ -16,6 +16,7 @@ use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
+use crate::unread_input;
 
 /// Arguments of `genba grow`.
 #[derive(Debug, ClapArgs)]
@@ -69,6 +70,7 @@ pub struct Args {
 
 /// Runs `genba grow`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
+    unread_input::note(output);
     args.json.check_output(args.run.output.as_deref())?;
     // A missing command is said before anything about its sizes.
     args.run.prepare(Stream::Null)?;

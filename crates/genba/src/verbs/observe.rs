@@ -18,6 +18,7 @@ use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
+use crate::unread_input;
 
 /// Arguments of `genba observe`.
 #[derive(Debug, ClapArgs)]
@@ -79,6 +80,7 @@ fn of_case(name: &str, place: &str) -> Result<ObservedPlace, Failure> {
 }
 
 fn of_command(args: &Args, output: &Output) -> Result<(ObservedPlace, Exit), Failure> {
+    unread_input::note(output);
     args.json.check_output(args.run.output.as_deref())?;
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {

@@ -7,17 +7,14 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_build::{SourceCopy, commits_between};
 use genba_experiment::VariantPlan;
-use genba_experiment::bisect::{CommitBuildPlan, CommitBuilds, SearchRequest, find_step};
+use genba_experiment::bisect::{CommitBuildPlan, CommitBuilds, find_step};
 use genba_model::BisectionKind;
 use genba_units::parse_duration;
 
-use super::{budget, dry_run, finish, open, step_plan, words};
+use super::{dry_run, finish, open, request, run_search, step_plan, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::ExperimentArgs;
-
-/// Default budget with builds, seconds.
-const SECONDS: f64 = 3_600.0;
 
 /// Arguments of `genba bisect git`.
 #[derive(Debug, ClapArgs)]
@@ -62,7 +59,6 @@ pub struct Args {
 /// Runs `genba bisect git`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
-    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
     if experiment.directory.is_some() {
         return Err(Failure::usage(
@@ -72,16 +68,16 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     }
     let commits = commits_between(&args.repository, &args.good, &args.bad, args.ancestry_path)
         .map_err(Failure::usage)?;
-    let mut session = open(experiment, &command, output)?;
+    let mut session = open(experiment, words, output)?;
     let first = experiment.variant_of_words("first", words)?;
-    let plan = super::plan(experiment, first, &session)?;
-    let search = SearchRequest {
-        of: BisectionKind::Git,
-        command,
-        candidates: commits.len() as u64,
-        plan,
-        budget: budget(experiment, SECONDS),
-    };
+    let search = request(
+        BisectionKind::Git,
+        commits.len() as u64,
+        words,
+        first,
+        experiment,
+        &session,
+    )?;
     if experiment.dry_run {
         let how = format!(
             "{}; each measured commit is built first",
@@ -98,10 +94,9 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         variant: &of_checkout,
     };
     let mut history = CommitBuilds::new(commits, builds).map_err(Failure::usage)?;
-    let mut comparer = session.comparer(&search.plan)?;
-    let found = find_step(&mut comparer, &search.plan, &mut history, search.budget)?;
-    let seconds = comparer.elapsed();
-    drop(comparer);
+    let (found, seconds) = run_search(&mut session, &search, |comparer| {
+        find_step(comparer, &search.plan, &mut history, search.budget)
+    })?;
     drop(history);
     finish(session, search, found, seconds, experiment)
 }

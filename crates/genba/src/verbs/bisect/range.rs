@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
-use genba_experiment::bisect::{Candidate, CandidateList, OrderedValues, SearchRequest, find_step};
+use genba_experiment::bisect::{Candidate, CandidateList, OrderedValues, find_step};
 use genba_experiment::parameters::mentions;
 use genba_experiment::{Comparer, ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::placeholders::variant_with_values;
-use super::{budget, dry_run, finish, open, step_plan, words};
+use super::{dry_run, finish, open, request, run_search, step_plan, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::ExperimentArgs;
-
-/// Default budget, seconds.
-const SECONDS: f64 = 600.0;
 
 /// Arguments of `genba bisect range`.
 #[derive(Debug, ClapArgs)]
@@ -37,7 +34,6 @@ pub struct Args {
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
     let list = OrderedValues::parse(&args.param)?;
-    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
     let fixed = [&experiment.prepare, &experiment.conclude, &experiment.setup];
     let used = words.iter().chain(&experiment.measurement.env);
@@ -50,24 +46,23 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
             list.name
         )));
     }
-    let mut session = open(experiment, &command, output)?;
+    let mut session = open(experiment, words, output)?;
     let mut values = Values { args, list };
     let first = values.variant(0)?;
-    let plan = super::plan(experiment, first, &session)?;
-    let search = SearchRequest {
-        of: BisectionKind::Range,
-        command,
-        candidates: values.count(),
-        plan,
-        budget: budget(experiment, SECONDS),
-    };
+    let search = request(
+        BisectionKind::Range,
+        values.count(),
+        words,
+        first,
+        experiment,
+        &session,
+    )?;
     if experiment.dry_run {
         return dry_run(&search, &step_plan(values.count()), output);
     }
-    let mut comparer = session.comparer(&search.plan)?;
-    let found = find_step(&mut comparer, &search.plan, &mut values, search.budget)?;
-    let seconds = comparer.elapsed();
-    drop(comparer);
+    let (found, seconds) = run_search(&mut session, &search, |comparer| {
+        find_step(comparer, &search.plan, &mut values, search.budget)
+    })?;
     finish(session, search, found, seconds, experiment)
 }
 

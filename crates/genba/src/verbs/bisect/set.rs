@@ -6,19 +6,17 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use genba_build::BuildDirectory;
-use genba_experiment::bisect::{ElementSet, SearchRequest, find_elements};
+use genba_experiment::bisect::{ElementSet, find_elements};
 use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::placeholders::variant_with_values;
-use super::{budget, dry_run, finish, open, words};
+use super::{dry_run, finish, open, request, run_search, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::ExperimentArgs;
 
-/// Default budget, seconds.
-const SECONDS: f64 = 1_200.0;
 /// Environment variable with the enabled elements.
 const VARIABLE: &str = "GENBA_ITEMS";
 /// Placeholders.
@@ -55,9 +53,8 @@ pub struct Args {
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
     let names = names(args)?;
-    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
-    let mut session = open(experiment, &command, output)?;
+    let mut session = open(experiment, words, output)?;
     let files = (words.iter().any(|word| mentions(word, ITEMS_FILE)))
         .then(BuildDirectory::open)
         .transpose()
@@ -69,14 +66,14 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         written: Cell::new(0),
     };
     let none = items.variant(&[])?;
-    let plan = super::plan(experiment, none, &session)?;
-    let search = SearchRequest {
-        of: BisectionKind::Set,
-        command,
-        candidates: items.names.len() as u64,
-        plan,
-        budget: budget(experiment, SECONDS),
-    };
+    let search = request(
+        BisectionKind::Set,
+        items.names.len() as u64,
+        words,
+        none,
+        experiment,
+        &session,
+    )?;
     if experiment.dry_run {
         let how = "none and all elements first (13 or more pairs of runs), then half of them at a time \
                    in a screening design (about 10 runs per element where noise is as large as the \
@@ -84,10 +81,9 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
                    binary search";
         return dry_run(&search, how, output);
     }
-    let mut comparer = session.comparer(&search.plan)?;
-    let found = find_elements(&mut comparer, &search.plan, &items, search.budget)?;
-    let seconds = comparer.elapsed();
-    drop(comparer);
+    let (found, seconds) = run_search(&mut session, &search, |comparer| {
+        find_elements(comparer, &search.plan, &items, search.budget)
+    })?;
     finish(session, search, found, seconds, experiment)
 }
 

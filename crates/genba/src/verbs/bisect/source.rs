@@ -8,21 +8,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_build::BuildDirectory;
-use genba_experiment::bisect::{
-    Regions, SearchRequest, SourceLanguage, SwitchableSource, find_regions,
-};
+use genba_experiment::bisect::{Regions, SourceLanguage, SwitchableSource, find_regions};
 use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::placeholders::variant_with_values;
-use super::{budget, dry_run, finish, open, words};
+use super::{dry_run, finish, open, request, run_search, words};
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::ExperimentArgs;
 
-/// Default budget, seconds.
-const SECONDS: f64 = 120.0;
 /// Placeholder.
 const FILE: &str = "FILE";
 /// Up to this many removed regions are named in a variant's name.
@@ -60,7 +56,6 @@ enum Language {
 /// Runs `genba bisect source`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
-    let command = genba_run::join_words(words);
     let experiment = &args.experiment;
     if !words.iter().any(|word| mentions(word, FILE)) {
         return Err(Failure::usage(
@@ -76,7 +71,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         None => SourceLanguage::of_name(&name.to_string_lossy()),
     };
     let regions = Regions::find(&source, language)?;
-    let mut session = open(experiment, &command, output)?;
+    let mut session = open(experiment, words, output)?;
     let parent = args
         .file
         .parent()
@@ -92,27 +87,26 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         written: Cell::new(0),
     };
     let whole = remover.variant(&[])?;
-    let mut plan = super::plan(experiment, whole, &session)?;
+    let mut search = request(
+        BisectionKind::Source,
+        remover.regions.all.len() as u64,
+        words,
+        whole,
+        experiment,
+        &session,
+    )?;
     // User time covers the processes that a compiler starts, and has less noise than wall time.
     if experiment.metric.is_none() {
-        plan.primary = "user".to_owned();
+        search.plan.primary = "user".to_owned();
     }
-    let search = SearchRequest {
-        of: BisectionKind::Source,
-        command,
-        candidates: remover.regions.all.len() as u64,
-        plan,
-        budget: budget(experiment, SECONDS),
-    };
     if experiment.dry_run {
         let how = "the whole file three times, then halves of its functions and the blocks of the \
                    costly ones, the most costly four times, then the culprit in 13 or more pairs";
         return dry_run(&search, how, output);
     }
-    let mut comparer = session.comparer(&search.plan)?;
-    let found = find_regions(&mut comparer, &search.plan, &remover, search.budget)?;
-    let seconds = comparer.elapsed();
-    drop(comparer);
+    let (found, seconds) = run_search(&mut session, &search, |comparer| {
+        find_regions(comparer, &search.plan, &remover, search.budget)
+    })?;
     drop(remover);
     finish(session, search, found, seconds, experiment)
 }
