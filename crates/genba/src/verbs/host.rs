@@ -36,7 +36,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Measure what instructions and system operations cost on this host, in about a second.
+    /// Measure what instructions and system operations cost on this host, in one to two seconds.
     ///
     /// Latency is measured with dependent chains, throughput with independent streams, and cycles
     /// with a chain of additions run beside each. The table is stored for this host (under

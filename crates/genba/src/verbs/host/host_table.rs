@@ -63,7 +63,7 @@ pub fn table(args: &TableArgs, output: &Output) -> VerbResult {
     let table = match load(&host.id) {
         Some(table) => table,
         None => {
-            output.note("no table of this host is stored yet: measuring it, about 1 s");
+            output.note("no table of this host is stored yet: measuring it, 1 to 2 s");
             measured(&CalibrateOptions::default(), output)?
         }
     };
