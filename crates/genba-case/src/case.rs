@@ -246,7 +246,7 @@ impl Case {
     /// # Errors
     /// The file is damaged.
     pub fn summary(&self) -> Result<CaseSummary> {
-        let workload: Workload = self.required("workload")?;
+        let workload = self.workload()?;
         let kind = self.kind()?;
         let walls = {
             let mut query = self
@@ -293,6 +293,14 @@ impl Case {
             )
             .map_err(self.fail())?;
         Ok(())
+    }
+
+    /// The command that was measured.
+    ///
+    /// # Errors
+    /// The case cannot be read.
+    pub fn workload(&self) -> Result<Workload> {
+        self.required("workload")
     }
 
     pub(crate) fn required<T: DeserializeOwned>(&self, kind: &str) -> Result<T> {

@@ -117,7 +117,7 @@ impl Case {
             case: self.id().to_owned(),
             genba: self.get("genba")?.unwrap_or_default(),
             started: self.get("started")?.unwrap_or_default(),
-            workload: self.required("workload")?,
+            workload: self.workload()?,
             host: self.required("host")?,
             hazards: self.get_document("hazards")?.unwrap_or_default(),
             attached: self.get_document("attached")?,

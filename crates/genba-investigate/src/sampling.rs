@@ -83,9 +83,9 @@ pub(crate) fn locate_recording(
     options: &Options,
     seconds: f64,
 ) -> Result<Located, InvestigateError> {
-    let resolved = ResolvedProfile::open(path, &ResolveOptions::default())
+    let mut resolved = ResolvedProfile::open(path, &ResolveOptions::default())
         .map_err(|error| genba_profile::ProfileError::Internal(error.to_string()))?;
-    store_addresses(case, &resolved)?;
+    join_case(case, &mut resolved)?;
     let (profile, annotations, mut sources) = profile_with_source(&resolved, options);
     let limits = Limits {
         min_gain: genba_model::MIN_GAIN,
@@ -105,11 +105,10 @@ pub(crate) fn locate_recording(
     })
 }
 
-/// Stores what the samples are about in the case.
-pub(crate) fn store_addresses(
-    case: &Case,
-    resolved: &ResolvedProfile,
-) -> Result<(), genba_case::Error> {
+/// Takes the command from the case, since the recording has the command line of genba, and stores the
+/// samples by address in the case.
+fn join_case(case: &Case, resolved: &mut ResolvedProfile) -> Result<(), genba_case::Error> {
+    resolved.command = case.workload()?.command;
     match resolved.sampled_addresses() {
         Some(addresses) => case.put_sampled_addresses(&addresses),
         None => Ok(()),
@@ -149,7 +148,7 @@ impl Pipeline<'_> {
                 return Ok(Located::default());
             }
         };
-        store_addresses(self.case, &resolved)?;
+        join_case(self.case, &mut resolved)?;
         if let Some(counted) = counted {
             resolved.join_counts(counted);
         }

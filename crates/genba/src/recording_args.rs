@@ -297,12 +297,17 @@ impl RecordingArgs {
         Ok(resolved)
     }
 
-    /// Joins the counts of `--counts`, or those of the case.
+    /// Joins what the case knows, its command and counts; the counts of `--counts` instead, if they are given.
     fn join(&self, resolved: &mut ResolvedProfile) -> Result<(), Failure> {
+        let case = self.stored_case();
+        // The recording has the command line of genba.
+        if let Some(case) = &case {
+            resolved.command = case.workload()?.command;
+        }
         if let Some(file) = &self.counts {
             let raw = genba_count::saved_counts::read(file).map_err(Failure::usage)?;
             resolved.join_counts(join_here(self.counts_scale).with(&raw));
-        } else if let Some(case) = self.stored_case()
+        } else if let Some(case) = &case
             && let Some(join) = case.get_document::<Join>(JOIN)?
         {
             let file = case.directory().join(COUNTS_FILE);

@@ -68,6 +68,9 @@ fn invariant_length_gets_a_patch_that_compiles_gains_and_keeps_the_output() {
         return;
     }
     assert!(said.contains("loop-invariant-call"), "{said} {error}");
+    let again = ["explain", "-i", "latest", "--reevaluate", "--json"];
+    let again = json(here, "explanation", &again);
+    assert_eq!(again["command"], serde_json::json!(["./sum"]));
 
     let shown = json(
         here,
