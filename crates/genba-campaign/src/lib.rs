@@ -28,6 +28,7 @@ mod host_disagreement;
 mod local_scheduler;
 mod plan_document;
 mod plan_file;
+mod plan_tables;
 mod resolve_revisions;
 mod run_campaign;
 mod scheduler;

@@ -10,10 +10,8 @@ use toml::Spanned;
 
 use crate::CampaignError;
 use crate::block_matrix::{MAX_BLOCKS, MAX_CELLS, MAX_HOSTS, cells_of};
-use crate::campaign_plan::{
-    BuildRecipe, CampaignPlan, HostPlan, MeasurePlan, MetricDefinition, OptionPlan, RevisionPlan,
-};
-use crate::plan_document::{Document, Patches, Text};
+use crate::campaign_plan::{CampaignPlan, MeasurePlan};
+use crate::plan_document::{Document, Text};
 
 /// Bytes that the file of a plan may have.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -23,8 +21,6 @@ const DEFAULT_REPEATS: u32 = 10;
 const DEFAULT_RUNS: u32 = 2;
 /// Attempts where the plan says nothing.
 const DEFAULT_ATTEMPTS: u32 = 5;
-/// Time-out of a build where the plan says nothing, seconds.
-const DEFAULT_BUILD_TIMEOUT_SECONDS: f64 = 3600.0;
 /// Characters of a name at most.
 const MAX_NAME_CHARS: usize = 100;
 
@@ -114,14 +110,15 @@ fn line_at(text: &str, offset: usize) -> usize {
     before.iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-struct Reader<'a> {
+/// Reads the values of a plan; mistakes are named by their lines.
+pub(crate) struct Reader<'a> {
     text: &'a str,
     file: &'a str,
     directory: &'a Path,
 }
 
 impl Reader<'_> {
-    fn at<T>(&self, place: &Spanned<T>, message: impl Into<String>) -> CampaignError {
+    pub(crate) fn at<T>(&self, place: &Spanned<T>, message: impl Into<String>) -> CampaignError {
         CampaignError::Plan {
             file: self.file.to_owned(),
             line: Some(line_at(self.text, place.span().start)),
@@ -129,7 +126,7 @@ impl Reader<'_> {
         }
     }
 
-    fn whole(&self, message: String) -> CampaignError {
+    pub(crate) fn whole(&self, message: String) -> CampaignError {
         CampaignError::Plan {
             file: self.file.to_owned(),
             line: None,
@@ -253,7 +250,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn name(&self, text: &Text, key: &str) -> Result<String, CampaignError> {
+    pub(crate) fn name(&self, text: &Text, key: &str) -> Result<String, CampaignError> {
         let name = text.as_ref();
         if name.trim().is_empty()
             || name.chars().count() > MAX_NAME_CHARS
@@ -269,7 +266,7 @@ impl Reader<'_> {
         Ok(name.clone())
     }
 
-    fn unique<'t>(
+    pub(crate) fn unique<'t>(
         &self,
         names: impl IntoIterator<Item = &'t Text>,
         what: &str,
@@ -284,12 +281,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn path(&self, text: &str) -> PathBuf {
+    pub(crate) fn path(&self, text: &str) -> PathBuf {
         // Without `.` and empty parts, so that it is the same text each time.
         self.directory.join(text).components().collect()
     }
 
-    fn positive(
+    pub(crate) fn positive(
         &self,
         key: &str,
         count: Option<&Spanned<u32>>,
@@ -304,139 +301,17 @@ impl Reader<'_> {
         }
     }
 
-    fn seconds(&self, key: &str, text: Option<&Text>) -> Result<Option<f64>, CampaignError> {
+    pub(crate) fn seconds(
+        &self,
+        key: &str,
+        text: Option<&Text>,
+    ) -> Result<Option<f64>, CampaignError> {
         let parse = |text: &Text| {
             let time = parse_duration(text.as_ref())
                 .map_err(|error| self.at(text, format!("{key}: {error}")))?;
             Ok(time.as_secs_f64())
         };
         text.map(parse).transpose()
-    }
-
-    fn revisions(&self, document: &Document) -> Result<Vec<RevisionPlan>, CampaignError> {
-        let short = &document.campaign.revisions;
-        if let (Some(first), false) = (short.first(), document.revision.is_empty()) {
-            let message = "revisions: write either this list or [[revision]] tables, not both";
-            return Err(self.at(first, message));
-        }
-        self.unique(short, "the revision")?;
-        self.unique(
-            document.revision.iter().map(|one| &one.name),
-            "the revision",
-        )?;
-        let plain = |name: &str, commit: Option<String>| RevisionPlan {
-            name: name.to_owned(),
-            commit,
-            source: None,
-            patches: Vec::new(),
-        };
-        if short.is_empty() && document.revision.is_empty() {
-            return Ok(vec![plain("", None)]);
-        }
-        let listed = (short.iter()).map(|text| plain(text.as_ref(), Some(text.as_ref().clone())));
-        let tables = document.revision.iter().map(|one| RevisionPlan {
-            name: one.name.as_ref().clone(),
-            commit: one.commit.as_ref().map(|text| text.as_ref().clone()),
-            source: one.source.as_ref().map(|text| self.path(text.as_ref())),
-            patches: match &one.patch {
-                None => Vec::new(),
-                Some(Patches::One(path)) => vec![self.path(path)],
-                Some(Patches::Several(paths)) => paths.iter().map(|path| self.path(path)).collect(),
-            },
-        });
-        Ok(listed.chain(tables).collect())
-    }
-
-    fn builds(&self, document: &Document) -> Result<Vec<BuildRecipe>, CampaignError> {
-        self.unique(document.build.iter().map(|one| &one.name), "the build")?;
-        if document.build.is_empty() {
-            return Ok(vec![BuildRecipe {
-                name: String::new(),
-                command: None,
-                environment: Default::default(),
-                per_host: false,
-                timeout_seconds: DEFAULT_BUILD_TIMEOUT_SECONDS,
-            }]);
-        }
-        let recipe = |one: &crate::plan_document::Build| {
-            Ok(BuildRecipe {
-                name: one.name.as_ref().clone(),
-                command: Some(one.command.as_ref().clone()),
-                environment: one.environment.clone(),
-                per_host: one.per_host,
-                timeout_seconds: self
-                    .seconds("timeout", one.timeout.as_ref())?
-                    .unwrap_or(DEFAULT_BUILD_TIMEOUT_SECONDS),
-            })
-        };
-        document.build.iter().map(recipe).collect()
-    }
-
-    fn options(&self, document: &Document) -> Result<Vec<OptionPlan>, CampaignError> {
-        self.unique(document.option.iter().map(|one| &one.name), "the option")?;
-        if document.option.is_empty() {
-            return Ok(vec![OptionPlan {
-                name: String::new(),
-                arguments: String::new(),
-                environment: Default::default(),
-            }]);
-        }
-        Ok((document.option.iter())
-            .map(|one| OptionPlan {
-                name: one.name.as_ref().clone(),
-                arguments: one.arguments.clone(),
-                environment: one.environment.clone(),
-            })
-            .collect())
-    }
-
-    fn hosts(&self, document: &Document) -> Result<Vec<HostPlan>, CampaignError> {
-        self.unique(document.host.iter().map(|one| &one.name), "the host")?;
-        if document.host.is_empty() {
-            return Ok(vec![HostPlan {
-                name: "any".to_owned(),
-                ..HostPlan::default()
-            }]);
-        }
-        let word = |text: &Text| {
-            // A line of the job's script each.
-            if text.as_ref().is_empty() || text.as_ref().chars().any(char::is_control) {
-                return Err(self.at(text, "an option of sbatch is one line of text"));
-            }
-            Ok(text.as_ref().clone())
-        };
-        let optional = |text: &Option<Text>| text.as_ref().map(word).transpose();
-        let host = |one: &crate::plan_document::Host| {
-            Ok(HostPlan {
-                name: one.name.as_ref().clone(),
-                constraint: optional(&one.constraint)?,
-                partition: optional(&one.partition)?,
-                nodes: optional(&one.nodes)?,
-                sbatch: one.sbatch.iter().map(word).collect::<Result<_, _>>()?,
-                time: optional(&one.time)?,
-            })
-        };
-        document.host.iter().map(host).collect()
-    }
-
-    fn metrics(&self, document: &Document) -> Result<Vec<MetricDefinition>, CampaignError> {
-        self.unique(document.metric.iter().map(|one| &one.name), "the metric")?;
-        let metric = |one: &genba_suite::MetricTable| {
-            if let (Some(_), Some(json)) = (&one.regex, &one.json) {
-                return Err(self.at(json, "a metric has a regex or a json pointer, not both"));
-            }
-            let definition = MetricDefinition {
-                name: one.name.as_ref().clone(),
-                unit: one.unit.clone(),
-                direction: one.direction(),
-                regex: one.regex.as_ref().map(|text| text.as_ref().clone()),
-                json: one.json.as_ref().map(|text| text.as_ref().clone()),
-            };
-            crate::block_variants::metric(&definition)
-                .map_err(|error| self.at(&one.name, error.to_string()))?;
-            Ok(definition)
-        };
-        document.metric.iter().map(metric).collect()
     }
 }
 

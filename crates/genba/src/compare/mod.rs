@@ -2,6 +2,7 @@
 
 mod base_build;
 mod compare_args;
+mod compare_plan;
 mod comparison_case;
 mod finding_check;
 mod history_store;
