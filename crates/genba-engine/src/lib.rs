@@ -32,6 +32,7 @@ pub mod heap;
 mod liveness;
 mod observed_operations;
 mod proc_maps;
+mod random_numbers;
 mod raw_syscall;
 mod recovery_marks;
 pub mod resource_limits;

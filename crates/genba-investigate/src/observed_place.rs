@@ -169,6 +169,7 @@ fn line_of<'a>(annotation: &'a Annotation, one: &'a AnnotatedInstruction) -> Lin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use genba_observe::Seen;
 
     #[test]
     fn lines_with_most_time_come_first_and_cold_ones_not_at_all() {

@@ -15,6 +15,7 @@ use core::sync::atomic::Ordering;
 
 use crate::burst_layout::{BURST_CAPACITY, BURST_WORDS, NOTE_TIMER, RECORDING_END};
 use crate::fragment::{BuildContext, LandingPad};
+use crate::random_numbers::next_random;
 use crate::thread_state::{self, State};
 
 use super::burst_recording::{self, FinishedBurst, KeptBursts};
@@ -97,11 +98,7 @@ impl Bursts {
 
     /// Returns an exponentially distributed interval, nanoseconds.
     fn interval(&mut self) -> u64 {
-        // xorshift64 (Marsaglia, 2003).
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        exponential(self.random | 1, self.mean_nanoseconds)
+        exponential(next_random(&mut self.random) | 1, self.mean_nanoseconds)
     }
 
     fn note_cost(&mut self, nanoseconds: u64) {

@@ -15,6 +15,7 @@ use crate::duet_layout::{
     DUET_CAPACITY, DuetParameters, EDIT_CAPACITY, EDITS, Edit, WINDOW_CAPACITY, WINDOWS, Window,
     slot_offset,
 };
+use crate::random_numbers::next_random;
 use crate::thread_state::{self, State};
 
 use super::count_file::CountFile;
@@ -116,7 +117,7 @@ impl Duet {
 
     /// Returns one of both sides at random.
     pub fn random_side(&mut self) -> u64 {
-        self.random() & 1
+        next_random(&mut self.random) & 1
     }
 
     /// Places the edits of a file of which a part is mapped: from `offset` on, at `start` to `end`.
@@ -201,19 +202,11 @@ impl Duet {
         registers
     }
 
-    fn random(&mut self) -> u64 {
-        // xorshift64 (Marsaglia, 2003).
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
-    }
-
     /// Returns the length of a window: half to one and a half times the mean, nanoseconds. Zero if
     /// there are none.
     pub fn interval(&mut self) -> u64 {
         let mean = self.parameters.window_nanoseconds;
-        let random = self.random() >> 32;
+        let random = next_random(&mut self.random) >> 32;
         mean / 2 + ((mean * random) >> 32)
     }
 
@@ -234,7 +227,7 @@ impl Duet {
         match (self.stopped, self.has_windows()) {
             _ if self.parameters.replicas != 0 => SIDE_AS_IS,
             (true, _) => SIDE_AS_IS,
-            (_, true) => self.random() & 1,
+            (_, true) => next_random(&mut self.random) & 1,
             (_, false) => self.parameters.seed & 1,
         }
     }
@@ -339,7 +332,7 @@ pub unsafe fn intercept_signal(engine: &mut Engine, state: State) -> Option<Next
         // The second window of a pair is on the other side.
         let next = match step & 1 {
             0 => side ^ 1,
-            _ => duet.random() & 1,
+            _ => next_random(&mut duet.random) & 1,
         };
         let interval = duet.interval();
         record(engine.code_map.shared, window);
