@@ -124,16 +124,16 @@ impl Watched<'_> {
                     .map_or(0.0, |stat| stat.user.value + stat.system.value),
             ),
         );
-        self.notes.push(
-            "a running process: no repeated runs, and executions are not counted; only causes that samples and \
-             waits alone show were searched"
-                .to_owned(),
-        );
         let mut located = Located::default();
         if recorded.samples == 0 {
             self.notes
-                .push("no samples: nothing of this ran on a CPU meanwhile".to_owned());
+                .push("nothing of this ran on a CPU meanwhile".to_owned());
         } else {
+            self.notes.push(
+                "a running process: no repeated runs, and executions are not counted; only causes that samples and \
+                 waits alone show were searched"
+                    .to_owned(),
+            );
             if !recorded.event.hardware {
                 self.notes.push(format!(
                     "sampled with {}: {}",

@@ -211,8 +211,14 @@ const FIRST_PROOF: FirstProofs = FirstProofs {
 };
 
 fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
+    // Of an idle process there are waits alone.
+    let waits = (all.waits.as_ref()).map(|_| {
+        let case = &all.case;
+        format!("\n  what was waited for: genba case show {case}")
+    });
     genba_investigate::stored_explanation(all).map_err(|notes| {
-        let what = format!("no samples to explain: {}", notes.join("; "));
+        let waits = waits.unwrap_or_default();
+        let what = format!("no samples to explain: {}{waits}", notes.join("; "));
         Failure::new(Exit::Unsupported, what)
     })
 }
