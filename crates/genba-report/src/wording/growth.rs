@@ -76,7 +76,10 @@ pub(crate) fn steep(one: &FunctionGrowth, all: &Growth) -> String {
     let share = one.extrapolated_share.unwrap_or(one.share);
     format!(
         "{}: {}{place} executes {} instructions{how}; at {n} = {} that is {} of {} instructions",
-        one.growth.law,
+        match one.growth.law.as_str() {
+            "unknown" => "no law fits",
+            law => law,
+        },
         one.function,
         formula(&one.growth, n),
         format::grouped(all.at),
@@ -123,6 +126,16 @@ mod tests {
         assert_eq!(share("linear", 100.0, 800.0), Some(0.25));
         assert_eq!(share("log", 1024.0, 20.0), Some(1.0));
         assert_eq!(share("unknown", 1024.0, 20.0), None);
+    }
+
+    #[test]
+    fn steep_growth_without_a_law_says_that_none_fits() {
+        let all = crate::test_fixtures::growth();
+        let mut one = all.functions[0].clone();
+        assert!(steep(&one, &all).starts_with("quadratic: jv_array_set"));
+        one.growth.law = "unknown".to_owned();
+        one.growth.coefficient = None;
+        assert!(steep(&one, &all).starts_with("no law fits: jv_array_set"));
     }
 
     #[test]
