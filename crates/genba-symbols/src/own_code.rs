@@ -17,6 +17,7 @@ const TOOLCHAIN: [&str; 8] = [
 #[must_use]
 pub fn is_toolchain_file(file: &str) -> bool {
     TOOLCHAIN.iter().any(|part| file.contains(part))
+        || file.starts_with("/rust/deps/")
         || file.starts_with("library/core/")
         || file.starts_with("library/std/")
         || file.starts_with("library/alloc/")

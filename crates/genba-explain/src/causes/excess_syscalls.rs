@@ -229,7 +229,8 @@ const FULL_BUFFER: f64 = 0.95;
 const MIN_SAME_SIZE: f64 = 0.9;
 
 /// Whether a system call asks about one file after the other: what each says is needed once, and one call cannot ask
-/// for several. Observed: the name is not (nearly) always at one place.
+/// for several. Observed: the name is not (nearly) always at one place. Where libraries of C++ and Rust are handed it is an
+/// object with the name, or the place of the result: that says nothing.
 fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserCall) -> bool {
     let path = match service.service.trim_end_matches("64") {
         "open" | "stat" | "lstat" | "access" => 0,
@@ -262,8 +263,9 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
     if let Some(calls) = tallied.filter(|one| one.calls > 0) {
         return calls.different as f64 > MIN_SAME_NAME * calls.calls as f64;
     }
+    let by_object = user.through.iter().any(|name| name.contains("::"));
     input.observed.is_some()
-        && argument_share(input, user, path).is_none_or(|share| share.low < MIN_SAME_NAME)
+        && (by_object || argument_share(input, user, path).is_none_or(|share| share.low < MIN_SAME_NAME))
 }
 
 /// Files opened for each call of `close` or `fstat` that belongs to them. Chosen.

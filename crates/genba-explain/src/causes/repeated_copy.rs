@@ -96,8 +96,11 @@ fn copying<'a>(
     let share = match seen.target {
         Some(_) => bytes.share(sites, seen.at),
         None => match one.flow.loop_of_instruction(at) {
-            Some(index) => one.loop_heat(index),
-            None => one.heat[at],
+            // A loop around others, or around a string instruction, does more than copy.
+            Some(index) if one.is_innermost(index) && !one.code[at].text.starts_with("rep") => {
+                one.loop_heat(index)
+            }
+            _ => one.heat[at],
         },
     };
     Some(Copying {

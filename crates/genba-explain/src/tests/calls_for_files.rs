@@ -86,6 +86,14 @@ fn calls_about_one_file_after_the_other_are_not_to_be_spared() {
 }
 
 #[test]
+fn arguments_of_libraries_that_take_names_as_objects_are_not_names() {
+    let asked = |through: &str| line(&input(vec![service("statx", 5, &[through])], Some(0)));
+    assert_eq!(asked("std::fs::DirEntry::metadata"), None);
+    assert_eq!(asked("std::filesystem::status"), None);
+    assert_eq!(asked("realpath"), Some(5));
+}
+
+#[test]
 fn calls_for_each_opened_file_go_with_its_opening() {
     let visit = |first, same| {
         line(&input(

@@ -9,7 +9,7 @@ use genba_observe::{DeadStore, OverwrittenBuffer, RepeatedCopy};
 use crate::causes::{dead_store, discarded_work, repeated_copy};
 use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
 use crate::tests::observed_repetition::{CALLS, observations, point, seen, share_of};
-use crate::tests::synthetic::{call, function, has_fact, program};
+use crate::tests::synthetic::{call, function, has_fact, looped, program};
 
 /// With a store of which so much is overwritten by the store itself unread, in bursts.
 pub(super) fn with_dead_store(
@@ -263,6 +263,38 @@ fn time_of_copies_made_again_has_the_first_ones() {
     for other in [copied_twice(4096.0, 0.3), copied_twice(8.0, 0.98)] {
         assert!(repeated_copy::time_of_copies(&other).abs() < 1e-9);
     }
+}
+
+/// A copy of a structure by a string instruction in a loop that does more.
+fn copied_by_string_instruction() -> AnalysisInput {
+    let one = looped(10.0, 0, &[0.1, 0.4, 0.3, 0.1, 0.1], |a| {
+        a.rep().movsq()?;
+        a.add(rax, rbx)?;
+        a.imul_2(rax, rcx)?;
+        a.cmp(rdx, rax)
+    });
+    let mut input = program(vec![one]);
+    let copy = RepeatedCopy {
+        at: point(&input, 0, 0),
+        target: None,
+        seen: seen(0.98),
+        bytes_per_copy: 4096.0,
+        previous: point(&input, 0, 0),
+        bytes_per_instruction: share_of(1.0),
+    };
+    let mut observed = observations();
+    observed.repeated_copies = vec![copy];
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn time_of_a_string_instruction_that_copies_is_its_own() {
+    let found = repeated_copy::detect(&copied_by_string_instruction());
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Observed(ObservedFact::CopyChainTime { share, .. }) if (share - 0.1).abs() < 1e-6
+    )));
 }
 
 #[test]
