@@ -265,7 +265,8 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
     }
     let by_object = user.through.iter().any(|name| name.contains("::"));
     input.observed.is_some()
-        && (by_object || argument_share(input, user, path).is_none_or(|share| share.low < MIN_SAME_NAME))
+        && (by_object
+            || argument_share(input, user, path).is_none_or(|share| share.low < MIN_SAME_NAME))
 }
 
 /// Files opened for each call of `close` or `fstat` that belongs to them. Chosen.

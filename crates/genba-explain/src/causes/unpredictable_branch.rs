@@ -3,7 +3,8 @@
 //! **Signature.** An innermost loop without calls that takes many more cycles than its dependency
 //! chain and its throughput; conditional branches in it with varying outcome; and the time is right
 //! behind those branches, on either path, where the processor restarts after a misprediction.
-//! Branches with a predictable pattern cost nothing and are not reported. Or a small loop that shifts
+//! Branches with a predictable pattern cost nothing and are not reported. A loop that does more must have most of
+//! the mispredictions in tests of one value, which a table replaces. Or a small loop that shifts
 //! a number right until its lowest bit is set ([`crate::patterns::trailing_zeros`]), or left until its
 //! highest one is ([`crate::patterns::leading_zeros`]).
 //!
@@ -39,6 +40,7 @@ use crate::constants::processor::{
 use crate::constants::search_limits::MAX_REPORTED_BRANCHES;
 use crate::constants::time_shares::{MIN_SHARE_OF_BRANCH_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::decision_chains::decision_chains;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::leading_zeros::leading_zeros;
 use crate::patterns::trailing_zeros::trailing_zeros;
@@ -106,17 +108,20 @@ struct Branch {
 
 fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.input;
-    let executed = found.members.iter().filter(|&&at| function.counts[at] > 0);
-    if !function.can_be_changed()
-        || found.has_opaque()
-        || executed.count() > MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP
-    {
+    if !function.can_be_changed() || found.has_opaque() {
         return None;
     }
     if !found.is_long(MIN_TRIPS_FOR_BRANCHES) {
         return None;
     }
     let branches = branches(found);
+    let executed = (found.members.iter())
+        .filter(|&&at| function.counts[at] > 0)
+        .count();
+    let is_small = executed <= MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP;
+    if !is_small && !test_one_value(input, found, &branches) {
+        return None;
+    }
     let possible: f64 = branches.iter().map(|one| one.mispredictions).sum();
     // A loop that is left at any time is no choice that could be made otherwise.
     let main = branches.iter().find(|one| one.stays)?;
@@ -177,11 +182,11 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         false => taken,
     };
     let depends = branches.iter().any(|one| depends(found, one.at));
-    let slots = found
-        .members
-        .iter()
-        .filter(|&&at| function.counts[at] > 0)
-        .count() as f64;
+    // A table replaces the tests alone: the rest is executed as often as before.
+    let slots = match is_small {
+        true => executed as f64,
+        false => found.members.iter().map(|&at| found.times(at)).sum(),
+    };
     // A load, a comparison and a conditional move from iteration to iteration; short runs overlap.
     let chain = match (depends, found.is_long(MIN_TRIPS_FOR_CARRIED_CHAIN)) {
         (true, true) => BRANCHLESS_CHAIN_CYCLES,
@@ -250,6 +255,20 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         penalty_cycles: penalty,
         source,
     }))
+}
+
+/// Whether most mispredictions are of tests that look at one value one after the other: classes of letters, ranges.
+fn test_one_value(input: &AnalysisInput, found: &HotLoop<'_>, branches: &[Branch]) -> bool {
+    let sum = |tested: &dyn Fn(usize) -> bool| -> f64 {
+        let tests = branches.iter().filter(|one| tested(one.at));
+        tests.map(|one| one.mispredictions).sum()
+    };
+    let all = sum(&|_| true);
+    let chains = decision_chains(input, found.input);
+    (chains.iter().filter(|chain| chain.values == 1)).any(|chain| {
+        let tested = |at: usize| chain.tests.iter().any(|test| test.branch == at);
+        sum(&tested) > MOST_OF_IT * all
+    })
 }
 
 /// Whether mispredictions are those of a model, not of this processor.

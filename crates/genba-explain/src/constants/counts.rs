@@ -328,6 +328,9 @@ pub(crate) const MAX_VECTOR_ITERATIONS_OF_TRIP: f64 = 1.0;
 /// Bytes by which a scan advances per iteration, at most: one element. Chosen.
 pub(crate) const MAX_BYTES_PER_SCAN_STEP: u64 = 16;
 
+/// Vectors by which a scan advances per iteration, at most. Chosen: compilers unroll by four.
+pub(crate) const MAX_VECTORS_PER_SCAN_STEP: u64 = 4;
+
 /// The same of positions that count bits.
 pub(crate) const MAX_BITS_PER_SCAN_STEP: u64 = 8 * MAX_BYTES_PER_SCAN_STEP;
 

@@ -23,6 +23,7 @@
 //! Complexity", FSE 2007.
 
 mod idle_walk;
+mod left_to_pass;
 mod library_scan;
 mod list_links;
 mod list_walk;

@@ -3,7 +3,6 @@
 
 use genba_code::BlockId;
 
-use crate::constants::counts::MAX_BYTES_PER_SCAN_STEP;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::positions::{Course, Handed};
@@ -11,8 +10,13 @@ use crate::patterns::positions::{Course, Handed};
 /// Sums, shifts and conversions between a position and the address that is made of it.
 const MAX_DEPTH_OF_ADDRESS: u32 = 6;
 
-/// Bytes that a load passes in all executions, if each iteration of its innermost loop goes on by a few.
-pub(super) fn passed_bytes(function: &FunctionInput, at: usize, address: &Address) -> Option<f64> {
+/// Bytes that a load passes in all executions, if each iteration of its innermost loop goes on by at most so many.
+pub(super) fn passed_bytes(
+    function: &FunctionInput,
+    at: usize,
+    address: &Address,
+    most_per_step: u64,
+) -> Option<f64> {
     let index = function.flow.loop_of_instruction(at)?;
     let inner = Inner {
         function,
@@ -25,7 +29,7 @@ pub(super) fn passed_bytes(function: &FunctionInput, at: usize, address: &Addres
         None => 0.0,
     };
     let (bytes, times) = (of_base + of_index, function.counts[at] as f64);
-    (bytes > 0.0 && bytes <= MAX_BYTES_PER_SCAN_STEP as f64 * times).then_some(bytes)
+    (bytes > 0.0 && bytes <= most_per_step as f64 * times).then_some(bytes)
 }
 
 struct Inner<'a> {

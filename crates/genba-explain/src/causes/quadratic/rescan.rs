@@ -2,8 +2,8 @@
 //!
 //! **Signature.** A loop, with all loops inside it, that only looks for where to stop: it reads
 //! memory with small steps, stores and calls nothing, and carries nothing from iteration to iteration
-//! but positions ([`crate::patterns::positions`]) and what nobody reads behind the loop (how many letters are
-//! still to pass). It is long, is entered many times, and reads in all many times
+//! but positions ([`crate::patterns::positions`]), what nobody reads behind the loop, and how many letters are
+//! still to pass ([`super::left_to_pass`]). It is long, is entered many times, and reads in all many times
 //! what the command's input and the program's memory have together, so that it reads the same bytes
 //! again. It may be shorter where that is many more times, and the program does not do all its work again.
 //!
@@ -14,12 +14,13 @@
 use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
+use super::left_to_pass::is_left_to_pass;
 use super::passed_bytes::passed_bytes;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MAX_BITS_PER_SCAN_STEP, MAX_BYTES_PER_SCAN_STEP, MIN_BYTES_PER_LONG_SCAN,
-    MIN_BYTES_PER_SHORTER_SCAN, MIN_PASSES_OF_SHORTER_SCANS, MIN_PASSES_OVER_ALL_MEMORY,
-    MIN_SEARCHES,
+    MAX_BITS_PER_SCAN_STEP, MAX_BYTES_PER_SCAN_STEP, MAX_VECTORS_PER_SCAN_STEP,
+    MIN_BYTES_PER_LONG_SCAN, MIN_BYTES_PER_SHORTER_SCAN, MIN_PASSES_OF_SHORTER_SCANS,
+    MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
 };
 use crate::constants::gains::MAX_RESIDUAL_OF_ONE_SCAN;
 use crate::constants::registers::RDX;
@@ -182,12 +183,14 @@ fn scanned(found: &HotLoop<'_>) -> Option<(usize, f64)> {
             };
             let of_base = || {
                 let handed = Handed::of(function, body, address.base);
-                match handed.course(MAX_BYTES_PER_SCAN_STEP) {
+                match handed.course(bytes_per_step(access)) {
                     Course::Advances(bytes) if address.index.is_none() => Some(bytes),
                     _ => None,
                 }
             };
-            let Some(bytes) = of_base().or_else(|| passed_bytes(function, at, &address)) else {
+            let Some(bytes) =
+                of_base().or_else(|| passed_bytes(function, at, &address, bytes_per_step(access)))
+            else {
                 continue;
             };
             let counts = |at: usize| function.counts[at];
@@ -197,6 +200,15 @@ fn scanned(found: &HotLoop<'_>) -> Option<(usize, f64)> {
         }
     }
     most
+}
+
+/// Bytes by which a scan may advance: an element, or some vectors.
+fn bytes_per_step(access: &MemoryAccess) -> u64 {
+    let bytes = u64::from(access.bytes);
+    match bytes >= MAX_BYTES_PER_SCAN_STEP {
+        true => MAX_VECTORS_PER_SCAN_STEP * bytes,
+        false => MAX_BYTES_PER_SCAN_STEP,
+    }
 }
 
 /// Whether what iterations hand on are positions, values that are kept or made anew, or what else goes through the
@@ -214,7 +226,7 @@ pub(super) fn carries_positions_only(
         let handed = Handed::of(function, body, value);
         match handed.course(MAX_BITS_PER_SCAN_STEP) {
             Course::Advances(_) => true,
-            _ if strides(found, &handed) => true,
+            _ if strides(found, &handed) || is_left_to_pass(found, &handed) => true,
             // What is kept of the data (a largest element, say) is a result.
             Course::Kept => handed.made.is_empty() || !leaves(found, &handed),
             Course::New => {

@@ -1,0 +1,83 @@
+//! How much is left to pass until a scan ends: the letters, lines or elements up to a number, of which each iteration
+//! takes off as many as what it read shows.
+//!
+//! **Near misses.** Sums, which decide nothing; counts that go up or down by constants, which count iterations.
+
+use genba_code::Flow;
+
+use crate::constants::registers::FLAGS;
+use crate::input::values::{Origin, Value};
+use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::load_stalls::sources;
+use crate::patterns::positions::Handed;
+
+/// Whether a value that iterations hand on only shrinks by what each of them makes anew, and ends the loop where it is
+/// below what stays.
+pub(super) fn is_left_to_pass(found: &HotLoop<'_>, handed: &Handed) -> bool {
+    let shrinks = |made: &Value| shrinks_by_new(found, handed, *made);
+    !handed.made.is_empty()
+        && handed.made.iter().all(shrinks)
+        && handed.made.iter().any(|made| ends_loop(found, *made))
+}
+
+fn shrinks_by_new(found: &HotLoop<'_>, handed: &Handed, made: Value) -> bool {
+    let function = found.input;
+    let Origin::Instruction(at) = function.values.origin(made) else {
+        return false;
+    };
+    let at = at as usize;
+    let data = &function.data[at];
+    let operands: Vec<Value> = (function.values.reads(at).iter())
+        .filter(|one| data.data_reads >> one.0 & 1 == 1)
+        .map(|one| one.1)
+        .collect();
+    let is_itself = |value: &Value| handed.joins.contains(&value.number);
+    let (own, passed): (Vec<Value>, Vec<Value>) = operands.into_iter().partition(is_itself);
+    if function.code[at].mnemonic != "sub" || own.len() != 1 || passed.len() != 1 {
+        return false;
+    }
+    let varying = sources(function, found.index, &passed);
+    !varying.is_empty() && !varying.iter().any(is_itself)
+}
+
+/// Whether a comparison of the value with what stays decides whether the loop goes on.
+fn ends_loop(found: &HotLoop<'_>, made: Value) -> bool {
+    let function = found.input;
+    let fixed = |value: Value| {
+        function
+            .values
+            .is_invariant(value, &function.flow, found.index)
+    };
+    let of_it = |value: Value| value.number == made.number;
+    found.members.iter().any(|&at| {
+        let leaves = matches!(function.code[at].flow, Flow::CondJump(_))
+            && found.times(at) > 0.0
+            && leads_out(found, at);
+        let flags = (found.members[0]..at).rev().find(|&before| {
+            function
+                .values
+                .writes(before)
+                .iter()
+                .any(|one| one.0 >= FLAGS)
+        });
+        leaves
+            && flags.is_some_and(|flags| {
+                let compares = matches!(function.code[flags].mnemonic, "cmp" | "test" | "sub");
+                let reads = || function.values.reads(flags).iter().map(|one| one.1);
+                let tests = reads().any(of_it) && reads().all(|one| of_it(one) || fixed(one));
+                let makes = function.values.writes(flags).iter().any(|one| of_it(one.1));
+                compares && (tests || makes)
+            })
+    })
+}
+
+fn leads_out(found: &HotLoop<'_>, at: usize) -> bool {
+    let function = found.input;
+    let Some(block) = function.flow.block_of(at) else {
+        return false;
+    };
+    let blocks = function.flow.blocks();
+    let first = |to: u32| blocks[to as usize].instructions.start as usize;
+    let mut next = blocks[block as usize].successors.iter();
+    next.any(|&to| found.members.binary_search(&first(to)).is_err())
+}

@@ -1,0 +1,75 @@
+//! Scans from the beginning to the letter or line of a number, many bytes in each step.
+
+use iced_x86::code_asm::*;
+
+use crate::causes::quadratic;
+use crate::input::analysis_input::FunctionInput;
+use crate::tests::synthetic::{function, program};
+
+const SCANS: u64 = 40_000;
+
+/// What becomes of how many there are in a step.
+#[derive(Clone, Copy, PartialEq)]
+enum Passed {
+    /// It is taken off what is left to pass, which ends the scan.
+    TakenOff,
+    /// It is added up to what is returned.
+    AddedUp,
+    /// It is taken off what only the caller reads.
+    Returned,
+}
+
+/// `while (left > 64) left -= popcount(mask(text + at)), at += 32;` over so many bytes each time.
+fn letters(bytes: u64, passed: Passed) -> FunctionInput {
+    let steps = SCANS * bytes / 32;
+    function(
+        "byte_of_letter",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.xor(r9d, r9d)?;
+            a.set_label(&mut head)?;
+            a.movdqu(xmm1, xmmword_ptr(rcx + r9))?;
+            a.movdqu(xmm2, xmmword_ptr(rcx + r9 + 16))?;
+            a.pmovmskb(r10d, xmm1)?;
+            a.add(r9, 32)?;
+            match passed {
+                Passed::AddedUp => a.add(r8, r10)?,
+                _ => a.sub(r8, r10)?,
+            }
+            match passed {
+                Passed::Returned => a.cmp(r9, rdi)?,
+                _ => a.cmp(r8, 64)?,
+            }
+            a.jb(out)?;
+            a.cmp(r9, rsi)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.lea(rax, qword_ptr(r8 + r9))?;
+            a.ret()
+        },
+        &[
+            SCANS, steps, steps, steps, steps, steps, steps, steps, steps, steps, SCANS, SCANS,
+        ],
+        &[0.0, 0.3, 0.3, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0],
+        &[(7, SCANS / 2), (9, steps - SCANS)],
+    )
+}
+
+fn is_found(bytes: u64, passed: Passed) -> bool {
+    let mut input = program(vec![letters(bytes, passed)]);
+    input.program.input_bytes = Some(100_000);
+    input.program.max_rss_bytes = Some(3e6);
+    !quadratic::detect(&input).is_empty()
+}
+
+#[test]
+fn scan_to_the_letter_of_a_number_is_quadratic() {
+    assert!(is_found(60_000, Passed::TakenOff));
+    assert!(!is_found(640, Passed::TakenOff), "short");
+}
+
+#[test]
+fn sums_and_counts_of_what_was_read_are_results() {
+    assert!(!is_found(60_000, Passed::AddedUp));
+    assert!(!is_found(60_000, Passed::Returned));
+}
