@@ -175,7 +175,15 @@ pub(crate) fn share_with_callees(input: &AnalysisInput, index: usize) -> f64 {
     inclusive(input, index, MAX_DEPTH_OF_CALLEES).min(1.0)
 }
 
-/// Share of all time that the calls of one site take, with all that they call.
+/// Share of all time that the calls of one site take, with all that they call. A function that calls itself has its time
+/// by its calls.
 pub(crate) fn share_of_target(input: &AnalysisInput, caller: usize, target: &CallTarget) -> f64 {
-    share_of_call(input, target, caller, MAX_DEPTH_OF_CALLEES).min(1.0)
+    let share = match index_of(input, &target.function, &target.module) == Some(caller) {
+        true => {
+            let calls = calls_of(&input.functions[caller]).max(target.count).max(1);
+            share_with_callees(input, caller) * target.count as f64 / calls as f64
+        }
+        false => share_of_call(input, target, caller, MAX_DEPTH_OF_CALLEES),
+    };
+    share.min(1.0)
 }

@@ -33,6 +33,7 @@ mod ordered_sorts;
 mod own_comparisons;
 mod paths;
 mod places;
+mod recursion_again;
 mod repeated_searches;
 mod rescans;
 mod rescans_by_calls;

@@ -6,6 +6,7 @@ use genba_observe::{DoneElsewhere, RedundantCall, Seen};
 use super::{how_repeated, left};
 use crate::candidate::Candidate;
 use crate::causes::bytewise_copy;
+use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_EQUAL_BY_CHANCE, MIN_CALLS_PER_INPUT,
     MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_RECAPTURED, MIN_REPEATED_AMONG_FEW,
@@ -35,6 +36,8 @@ pub(crate) struct RepeatedCalls<'a> {
     pub(crate) previous: bool,
     /// Whether each is about one object, which can keep the result.
     of_object: bool,
+    /// Whether a function calls itself: where a result is kept, the calls inside are not made.
+    recurses: bool,
     /// Calls of other functions about the same objects.
     others: Vec<RepeatedCalls<'a>>,
     /// The place that did the same just before, if that is another one, and its function and line.
@@ -61,7 +64,9 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
         let same_time = |other: &RepeatedCalls<'_>| {
             is_within(input, &one, other) || is_within(input, other, &one)
         };
-        if outermost.iter().any(same_time) {
+        // Calls of a function within itself have a part of its time each.
+        let inside = one.recurses && outermost.iter().any(|other| other.is_one_with(&one));
+        if !inside && outermost.iter().any(same_time) {
             continue;
         }
         match outermost.iter_mut().find(|other| other.is_one_with(&one)) {
@@ -149,6 +154,7 @@ fn repeated<'a>(
         searches: searching > MOST_OF_IT * whole,
         previous,
         of_object,
+        recurses: callee == caller,
         others: Vec::new(),
         elsewhere: elsewhere.map(|one| (sites.function_name(one.at), sites.line(one.at))),
     })
@@ -247,6 +253,16 @@ fn search_heat(input: &AnalysisInput, function: &FunctionInput) -> f64 {
         .sum()
 }
 
+/// What stays of a recursion where each call is made once, and looks at the kept results of those inside.
+fn left_of_recursion(repeated: Estimate, [value, low, high]: [f64; 3]) -> Estimate {
+    let stays = |repeated: f64, cost: f64| ((1.0 - repeated) * (1.0 + cost)).min(MAX_RESIDUAL);
+    Estimate {
+        value: stays(repeated.value, value),
+        low: stays(repeated.high, low),
+        high: stays(repeated.low, high),
+    }
+}
+
 impl<'a> RepeatedCalls<'a> {
     /// Whether one kept result serves both: calls of one function in one other, or about the same objects.
     fn is_one_with(&self, other: &RepeatedCalls<'_>) -> bool {
@@ -274,10 +290,10 @@ impl<'a> RepeatedCalls<'a> {
         }
     }
 
-    /// Share of the calls that repeat one; about objects at least: bursts are short, and what comes again after
-    /// their end is not seen.
+    /// Share of the calls that repeat one; about objects and of recursion at least: bursts are short, and what comes
+    /// again after their end is not seen.
     fn saved(&self) -> Estimate {
-        match self.of_object {
+        match self.of_object || self.recurses {
             true => Estimate {
                 value: (self.repeated.value + 1.0) / 2.0,
                 high: 1.0,
@@ -317,7 +333,11 @@ impl<'a> RepeatedCalls<'a> {
         let each = self.share * self.all / calls as f64;
         let mut one = Candidate::new(cause, Some(self.caller), self.sites.clone(), fix);
         one.share = Some(self.share);
-        one.residual_fraction = left(self.saved(), CYCLES_OF_KEPT_RESULT.map(|one| one / each));
+        let costs = CYCLES_OF_KEPT_RESULT.map(|one| one / each);
+        one.residual_fraction = match self.recurses {
+            true => left_of_recursion(self.saved(), costs),
+            false => left(self.saved(), costs),
+        };
         one.executions = Some(calls);
         one.cycles = Some(Estimate::exact(each));
         let facts = self.others.iter().map(RepeatedCalls::fact);

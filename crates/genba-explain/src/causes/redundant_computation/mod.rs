@@ -5,7 +5,7 @@
 //! function changes no memory of others, makes no system call, and has enough work for a kept
 //! result to be cheaper. Or each call is about one object that stays as it is, and can keep the result.
 //! Or the calls do what the same function did just before for another place
-//! (a hash for the look-up, and again for the insertion). Of calls within repeated calls the outer ones
+//! (a hash for the look-up, and again for the insertion). Or a function calls itself again and again for the same. Of calls within repeated calls the outer ones
 //! are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
 //! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same. And sorts of what is in order already ([`super::ordered_sorts`]),
