@@ -8,7 +8,8 @@
 //! its constant format, or, of formats that are made at run time or handed on by functions of the user's own, from
 //! what bursts saw the library read of them; formats of strings only are not reported. Matching is not converting, so that `regexec` is not in
 //! the table; `std::regex` is, which takes some tens of times as long as other engines for the same. Streams of C++ and formatting by
-//! Rust's `core::fmt` are many functions: those that one line calls count together.
+//! Rust's `core::fmt` are many functions: those that one line calls count together. Exceptions of C++ are in the table as
+//! well (`__cxa_throw`), and hashes of keys by SipHash are known by their code ([`super::keyed_hashes`]).
 //!
 //! **Confirmation.** The direct conversion in its place.
 //!
@@ -24,6 +25,7 @@
 use genba_model::{CallFact, Cause, ConversionFact, ConversionKind, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::causes::keyed_hashes::keyed_hashes;
 use crate::constants::counts::MIN_CALLS_HABITUAL;
 use crate::constants::gains::{
     MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conversion, direct_text_copy,
@@ -45,14 +47,14 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         return Vec::new();
     };
     let conversions = input.program.conversions.iter();
-    conversions
+    let of_routines = conversions
         .flat_map(|one| {
             told_apart(&one.users)
                 .into_iter()
                 .map(move |user| (one, user))
         })
-        .filter_map(|(one, user)| candidate(input, one, &user, all))
-        .collect()
+        .filter_map(|(one, user)| candidate(input, one, &user, all));
+    of_routines.chain(keyed_hashes(input, all)).collect()
 }
 
 /// The calls of a routine that a reader can tell apart: those of a module without lines that convert the

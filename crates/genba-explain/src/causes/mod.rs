@@ -21,6 +21,7 @@ pub(crate) mod general_case_first;
 pub(crate) mod indirect_call_one_target;
 pub(crate) mod integer_latency_chain;
 pub(crate) mod invariant_check;
+mod keyed_hashes;
 pub(crate) mod known_operand;
 pub(crate) mod lock_contention;
 pub(crate) mod loop_invariant_call;

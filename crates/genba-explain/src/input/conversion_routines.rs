@@ -80,6 +80,7 @@ pub fn routine(name: &str) -> Option<Routine> {
         | "getgrnam" | "getgrnam_r" => plainly(ConversionKind::Account),
         "regcomp" | "pcre_compile" | "pcre2_compile_8" => plainly(ConversionKind::CompilePattern),
         REGEX_SEARCH => plainly(ConversionKind::MatchPattern),
+        "cxa_throw" => plainly(ConversionKind::Exception),
         "iconv" | "iconv_open" | "iconv_close" | "mbstowcs" | "mbsrtowcs" | "wcstombs"
         | "wcsrtombs" | "mbrtowc" | "wcrtomb" | "mbtowc" | "wctomb" => {
             plainly(ConversionKind::Encoding)

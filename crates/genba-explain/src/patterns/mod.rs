@@ -25,6 +25,7 @@ pub(crate) mod observed_sites;
 pub(crate) mod positions;
 pub(crate) mod reductions;
 pub(crate) mod search_loops;
+pub(crate) mod sip_rounds;
 pub(crate) mod slow_loads;
 pub(crate) mod system_calls;
 pub(crate) mod trailing_zeros;

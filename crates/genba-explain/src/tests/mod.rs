@@ -16,6 +16,7 @@ mod hash_probes;
 mod idle_walks;
 mod inlined_calls;
 mod inlined_copies;
+mod keyed_hashes;
 mod latency;
 mod latency_chains;
 mod library_scans;

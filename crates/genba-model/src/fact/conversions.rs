@@ -33,6 +33,10 @@ pub enum ConversionKind {
     Encoding,
     /// Network addresses to text, or back.
     AddressText,
+    /// A failure to an exception of C++ that a caller catches.
+    Exception,
+    /// A key to a number by a hash that resists chosen collisions (SipHash).
+    KeyHash,
 }
 
 /// A fact about a conversion.

@@ -381,6 +381,14 @@ fn conversion_example(kind: ConversionKind) -> Option<(&'static str, &'static st
             "owner = getpwuid(file.uid)->pw_name;",
             "owner = names[file.uid];\nif (!owner)\n    owner = names[file.uid] = strdup(getpwuid(file.uid)->pw_name);",
         ),
+        ConversionKind::Exception => (
+            "try { n = std::stoi(text); } catch (const std::exception &) { n = 1; }",
+            "if (std::from_chars(text.data(), text.data() + text.size(), n).ec != std::errc())\n    n = 1;",
+        ),
+        ConversionKind::KeyHash => (
+            "let mut pages: HashMap<u32, Page> = HashMap::new();",
+            "let mut pages: HashMap<u32, Page, BuildHasherDefault<FxHasher>> = HashMap::default();",
+        ),
         _ => return None,
     })
 }

@@ -565,5 +565,13 @@ fn convert_directly(kind: ConversionKind) -> &'static str {
             "Write the four numbers by a small routine or from a table of 256 texts, or keep the text of \
              addresses that come again."
         }
+        ConversionKind::Exception => {
+            "Return the outcome where failure is usual (std::optional, an error code, std::from_chars instead of \
+             std::stoi): to throw allocates, and looks up tables for each function up to the one that catches."
+        }
+        ConversionKind::KeyHash => {
+            "Use a cheaper hasher for keys that nobody hostile chooses (FxHash or ahash in Rust), or an array where keys \
+             are small numbers: SipHash mixes several times for each key so that nobody can choose keys that collide."
+        }
     }
 }

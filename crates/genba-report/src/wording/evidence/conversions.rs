@@ -54,6 +54,12 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 ConversionKind::MatchPattern => {
                     format!("finding a short pattern in a line of text directly takes {cycles}")
                 }
+                ConversionKind::Exception => {
+                    format!("testing an outcome that was returned takes {cycles}")
+                }
+                ConversionKind::KeyHash => {
+                    format!("hashing a short key by multiplications takes {cycles}")
+                }
                 ConversionKind::CompilePattern => {
                     format!("finding a pattern that was compiled before takes {cycles}")
                 }

@@ -1,0 +1,61 @@
+//! Keys hashed by SipHash, and other code that rotates.
+
+use iced_x86::code_asm::*;
+
+use genba_model::{ConversionKind, Fix};
+
+use crate::candidate::Candidate;
+use crate::causes::costly_conversion;
+use crate::tests::synthetic::{ALL, function, program};
+
+/// Rounds of a hash that is made so often, with rotations by these distances in each, that take a half of the time.
+fn found(rounds: usize, rotations: [u32; 6], hashes: u64) -> Vec<Candidate> {
+    let length = rounds * 2 * rotations.len();
+    let mut counts = vec![hashes; length];
+    counts.push(hashes);
+    let mut heat = vec![0.5 / length as f64; length];
+    heat.push(0.5);
+    let one = function(
+        "find",
+        |a| {
+            for _ in 0..rounds {
+                for by in rotations {
+                    a.add(rax, rcx)?;
+                    a.rol(rcx, by)?;
+                }
+            }
+            a.ret()
+        },
+        &counts,
+        &heat,
+        &[],
+    );
+    costly_conversion::detect(&program(vec![one]))
+}
+
+const SIP: [u32; 6] = [13, 16, 32, 17, 21, 32];
+
+/// Hashes that take so many cycles each.
+fn hashes_of(cycles: f64) -> u64 {
+    (0.5 * ALL / cycles) as u64
+}
+
+#[test]
+fn hash_by_sip_rounds_is_a_costly_conversion() {
+    let found = found(4, SIP, hashes_of(40.0));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::ConvertDirectly(ConversionKind::KeyHash));
+    let left = found[0].residual_fraction.value;
+    assert!((left - 6.0 / 40.0).abs() < 0.01, "{left}");
+}
+
+#[test]
+fn other_rotations_short_or_rare_hashes_are_none() {
+    assert!(found(4, [13, 16, 32, 17, 22, 32], hashes_of(40.0)).is_empty());
+    assert!(
+        found(2, SIP, hashes_of(40.0)).is_empty(),
+        "nothing finishes"
+    );
+    assert!(found(4, SIP, hashes_of(8.0)).is_empty(), "hardly slower");
+    assert!(found(4, SIP, 10).is_empty(), "rare");
+}
