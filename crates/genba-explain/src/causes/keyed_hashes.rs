@@ -4,7 +4,8 @@
 //! the library, and a hash takes several times as long as a cheap one. Its last rounds follow one another
 //! without a jump: that is how often a hash is finished.
 //!
-//! **Gain.** The measured cycles of a hash become those of some multiplications.
+//! **Gain.** The measured cycles of the rounds become those of a multiplication. The look-up behind waits for less as well,
+//! which is not counted.
 //!
 //! **Source.** As [`crate::patterns::sip_rounds`]; the Rust Performance Book, "Hashing"; rustc's and Firefox's FxHash.
 

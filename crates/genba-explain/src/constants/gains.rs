@@ -339,7 +339,7 @@ pub(crate) const MAX_CONVERSION_RESIDUAL: f64 = 0.6;
 /// with the key, a table of names; of streams the text that is made, without what is put into it; a short
 /// text byte by byte through a table of characters; four numbers and their dots; a line of 100 letters by `memchr`,
 /// by a table of one step a letter, or by an engine that compiles to machine code; a test of what was returned; a
-/// multiplication and a rotation for each word of a key.
+/// multiplication and a rotation for each word of a key, in cycles of their own: what waits for a hash is not counted.
 pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
     let [value, low, high] = match kind {
         ConversionKind::FormatFloat => [100.0, 30.0, 250.0],
@@ -355,7 +355,7 @@ pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
         ConversionKind::Encoding => [60.0, 15.0, 300.0],
         ConversionKind::AddressText => [30.0, 12.0, 90.0],
         ConversionKind::Exception => [5.0, 1.0, 30.0],
-        ConversionKind::KeyHash => [6.0, 2.0, 25.0],
+        ConversionKind::KeyHash => [3.0, 1.0, 12.0],
     };
     Estimate { value, low, high }
 }

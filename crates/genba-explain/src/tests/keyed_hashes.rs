@@ -46,7 +46,7 @@ fn hash_by_sip_rounds_is_a_costly_conversion() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].fix, Fix::ConvertDirectly(ConversionKind::KeyHash));
     let left = found[0].residual_fraction.value;
-    assert!((left - 6.0 / 40.0).abs() < 0.01, "{left}");
+    assert!((left - 3.0 / 40.0).abs() < 0.01, "{left}");
 }
 
 #[test]
@@ -56,6 +56,6 @@ fn other_rotations_short_or_rare_hashes_are_none() {
         found(2, SIP, hashes_of(40.0)).is_empty(),
         "nothing finishes"
     );
-    assert!(found(4, SIP, hashes_of(8.0)).is_empty(), "hardly slower");
+    assert!(found(4, SIP, hashes_of(4.0)).is_empty(), "hardly slower");
     assert!(found(4, SIP, 10).is_empty(), "rare");
 }
