@@ -156,6 +156,8 @@ fn every_fix_has_a_sentence() {
         ConversionKind::Account,
         ConversionKind::CompilePattern,
         ConversionKind::MatchPattern,
+        ConversionKind::Exception,
+        ConversionKind::KeyHash,
     ] {
         all.push(Fix::ConvertDirectly(kind));
     }

@@ -329,6 +329,8 @@ fn facts_about_conversions_and_paths() {
         ConversionKind::Account,
         ConversionKind::CompilePattern,
         ConversionKind::MatchPattern,
+        ConversionKind::Exception,
+        ConversionKind::KeyHash,
     ];
     let calls = |format| ConversionFact::Calls {
         routine: s("snprintf"),
