@@ -3,6 +3,7 @@
 use genba_model::{FindingSite, ScriptFunction, ScriptProfile};
 
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
+use crate::input::user_lines::site_of;
 
 /// Where instructions are; code that the user cannot change is reported with the user's line that
 /// calls it, inlined code with the line that it was inlined for.
@@ -23,7 +24,8 @@ pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
         .and_then(|place| place.function.clone())
         .unwrap_or_else(|| function.function.clone());
     let called_from = match function.own {
-        true => first.and_then(|first| inlined_for(function, first)),
+        true => (first.and_then(|first| inlined_for(function, first)))
+            .or_else(|| called_by_user(function)),
         false => {
             let caller = function.callers.iter().find(|caller| caller.own);
             caller.map(|caller| FindingSite {
@@ -49,6 +51,17 @@ pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
             .collect(),
         called_from: called_from.map(Box::new),
     }
+}
+
+/// The user's call that leads to an instance of a library's template.
+fn called_by_user(function: &FunctionInput) -> Option<FindingSite> {
+    let user = (function.user_callers.first()).filter(|_| function.is_library_template())?;
+    Some(site_of(
+        &user.function,
+        &user.module,
+        user.address,
+        &user.place,
+    ))
 }
 
 /// The call that a place was inlined for, with those around it.
@@ -106,6 +119,7 @@ pub(crate) fn of_script_line(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::analysis_input::UserCall;
     use crate::tests::synthetic::looped;
 
     #[test]
@@ -121,5 +135,23 @@ mod tests {
         assert_eq!(site(&function, &[0]).called_from, None);
         let from = site(&function, &[1]).called_from.expect("a call");
         assert_eq!((from.function.as_str(), from.line), ("sum", Some(40)));
+    }
+
+    #[test]
+    fn instance_of_a_template_is_called_from_the_users_line() {
+        let mut function = looped(1.0, 0, &[0.5, 0.5], |a| a.nop());
+        let user = UserCall {
+            function: "rank".to_owned(),
+            place: Place {
+                line: Some(36),
+                ..Place::default()
+            },
+            ..UserCall::default()
+        };
+        function.user_callers = vec![user];
+        assert_eq!(site(&function, &[0]).called_from, None, "the user's own");
+        function.of_library = vec![true; function.code.len()];
+        let from = site(&function, &[0]).called_from.expect("a call");
+        assert_eq!((from.function.as_str(), from.line), ("rank", Some(36)));
     }
 }
