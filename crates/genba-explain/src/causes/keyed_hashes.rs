@@ -17,7 +17,7 @@ use crate::constants::gains::{MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conv
 use crate::constants::time_shares::MIN_SHARE_OF_CONVERSION;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
-use crate::patterns::sip_rounds::sip_rounds;
+use crate::patterns::sip_rounds::{SipRounds, sip_rounds};
 
 /// Rounds that finish a hash, at least: SipHash-1-3 has three.
 const MIN_LAST_ROUNDS: usize = 3;
@@ -38,9 +38,12 @@ pub(super) fn keyed_hashes(input: &AnalysisInput, all: f64) -> Option<Candidate>
     let hashes: u64 = (finishing())
         .map(|(number, one)| times((*number, one.instructions.start)))
         .sum();
-    let share = (rounds.iter())
-        .map(|(number, one)| input.functions[*number].heat_of(one.instructions.clone()))
-        .sum::<f64>();
+    let affected: Vec<(usize, Vec<usize>)> = (rounds.chunk_by(|a, b| a.0 == b.0))
+        .map(|list| (list[0].0, hashing(&input.functions[list[0].0], list)))
+        .collect();
+    let share: f64 = (affected.iter())
+        .map(|(number, at)| input.functions[*number].heat_of(at.iter().copied()))
+        .sum();
     if hashes < MIN_CALLS_HABITUAL || share < MIN_SHARE_OF_CONVERSION {
         return None;
     }
@@ -65,11 +68,10 @@ pub(super) fn keyed_hashes(input: &AnalysisInput, all: f64) -> Option<Candidate>
             &user.place,
         ));
     }
-    for (of, rounds) in &rounds {
-        let affected = rounds.instructions.clone();
-        match of == number {
-            true => one.affected.extend(affected),
-            false => one.copies.push((*of, affected.collect())),
+    for (of, at) in affected {
+        match of == *number {
+            true => one.affected = at,
+            false => one.copies.push((of, at)),
         }
     }
     one.share = Some(share);
@@ -95,6 +97,16 @@ pub(super) fn keyed_hashes(input: &AnalysisInput, all: f64) -> Option<Candidate>
             cycles: direct,
         }),
     )
+}
+
+/// Instructions of a function that hash: all of the library's own hasher, else its rounds.
+fn hashing(function: &FunctionInput, rounds: &[(usize, SipRounds)]) -> Vec<usize> {
+    match function.is_library_template() && function.function.contains("core::hash::") {
+        true => (0..function.code.len()).collect(),
+        false => (rounds.iter())
+            .flat_map(|one| one.1.instructions.clone())
+            .collect(),
+    }
 }
 
 /// What the routine is called.

@@ -6,17 +6,23 @@ use genba_model::{ConversionKind, Fix};
 
 use crate::candidate::Candidate;
 use crate::causes::costly_conversion;
+use crate::input::analysis_input::{FunctionInput, UserCall};
 use crate::tests::synthetic::{ALL, function, program};
 
 /// Rounds of a hash that is made so often, with rotations by these distances in each, that take a half of the time.
 fn found(rounds: usize, rotations: [u32; 6], hashes: u64) -> Vec<Candidate> {
+    costly_conversion::detect(&program(vec![hashing("find", rounds, rotations, hashes)]))
+}
+
+/// The function that does so.
+fn hashing(name: &str, rounds: usize, rotations: [u32; 6], hashes: u64) -> FunctionInput {
     let length = rounds * 2 * rotations.len();
     let mut counts = vec![hashes; length];
     counts.push(hashes);
     let mut heat = vec![0.5 / length as f64; length];
     heat.push(0.5);
-    let one = function(
-        "find",
+    function(
+        name,
         |a| {
             for _ in 0..rounds {
                 for by in rotations {
@@ -29,8 +35,7 @@ fn found(rounds: usize, rotations: [u32; 6], hashes: u64) -> Vec<Candidate> {
         &counts,
         &heat,
         &[],
-    );
-    costly_conversion::detect(&program(vec![one]))
+    )
 }
 
 const SIP: [u32; 6] = [13, 16, 32, 17, 21, 32];
@@ -58,4 +63,17 @@ fn other_rotations_short_or_rare_hashes_are_none() {
     );
     assert!(found(4, SIP, hashes_of(4.0)).is_empty(), "hardly slower");
     assert!(found(4, SIP, 10).is_empty(), "rare");
+}
+
+#[test]
+fn hasher_of_the_library_hashes_with_all_its_code() {
+    let share = |name: &str| {
+        let mut one = hashing(name, 4, SIP, hashes_of(40.0));
+        one.of_library = vec![true; one.code.len()];
+        one.user_callers = vec![UserCall::default()];
+        costly_conversion::detect(&program(vec![one]))[0].share
+    };
+    let of = |name| share(name).unwrap_or(0.0);
+    assert!((of("core::hash::BuildHasher::hash_one") - 1.0).abs() < 1e-9);
+    assert!((of("hashbrown::map::HashMap::get") - 0.5).abs() < 0.02);
 }
