@@ -104,6 +104,8 @@ mod tests {
         assert!(is_toolchain_file(
             "/home/me/.cargo/registry/src/x/serde/src/lib.rs"
         ));
+        assert!(is_toolchain_file("/rust/deps/hashbrown-0.16.1/src/map.rs"));
+        assert!(!is_toolchain_file("/home/me/rust/deps/queue.rs"));
         assert!(!is_toolchain_file("/home/me/project/src/queue.cc"));
         assert!(is_library_name(
             "<alloc::vec::Vec<T> as core::ops::Drop>::drop"
