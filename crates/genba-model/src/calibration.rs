@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, Estimate, Finding, Proof, Proven, VerdictName};
+use crate::{Comparison, Estimate, Finding, Proof, ProofKind, Proven, VerdictName};
 
 /// A finding whose predicted gain was measured, by `genba bench --proves` or `genba prove`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Trial {
     /// Whether the fix was made in the running program (`genba prove`) rather than in the source.
     #[serde(default)]
     pub in_flight: bool,
+    /// Whether what was measured is an upper bound: a piece of work was left out, and a fix gains at most that.
+    #[serde(default)]
+    pub upper_bound: bool,
 }
 
 impl Trial {
@@ -60,6 +63,7 @@ impl Trial {
             verdict: comparison.verdict,
             comparison: kept.map(ToOwned::to_owned),
             in_flight: false,
+            upper_bound: false,
         })
     }
 
@@ -83,13 +87,16 @@ impl Trial {
             },
             comparison: None,
             in_flight: true,
+            upper_bound: proven.kind == ProofKind::UpperBound,
         }
     }
 
-    /// Whether the prediction's interval and the measurement's have a point in common.
+    /// Whether the prediction's interval and the measurement's have a point in common; of an upper bound, whether the
+    /// prediction begins below it.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.predicted.low <= self.measured.high && self.measured.low <= self.predicted.high
+        let reached = self.upper_bound || self.measured.low <= self.predicted.high;
+        self.predicted.low <= self.measured.high && reached
     }
 }
 
@@ -100,7 +107,8 @@ pub struct Calibration {
     pub trials: Vec<Trial>,
     /// How many predictions hold: the predicted and the measured interval overlap.
     pub held: u32,
-    /// Part of the predicted intervals that hold the measured speedup itself, 0 to 1; absent without checked findings.
+    /// Part of the predicted intervals that hold the measured speedup itself, 0 to 1, upper bounds left out; absent
+    /// without checked findings.
     #[serde(default)]
     pub coverage: Option<f64>,
     /// Median of the upper ÷ the lower end of the predicted intervals; absent without checked findings.
@@ -113,19 +121,19 @@ impl Calibration {
     #[must_use]
     pub fn of(trials: Vec<Trial>) -> Self {
         let held = trials.iter().filter(|trial| trial.holds()).count() as u32;
+        let of_fixes = || trials.iter().filter(|trial| !trial.upper_bound);
         let covers = |trial: &&Trial| {
             let (predicted, measured) = (trial.predicted, trial.measured.value);
             predicted.low <= measured && measured <= predicted.high
         };
-        let covered = trials.iter().filter(covers).count();
-        let mut widths: Vec<f64> = trials
-            .iter()
+        let covered = of_fixes().filter(covers).count();
+        let mut widths: Vec<f64> = of_fixes()
             .map(|trial| trial.predicted.high / trial.predicted.low)
             .collect();
         widths.sort_by(f64::total_cmp);
         Self {
             held,
-            coverage: (!trials.is_empty()).then(|| covered as f64 / trials.len() as f64),
+            coverage: (!widths.is_empty()).then(|| covered as f64 / widths.len() as f64),
             width: widths.get(widths.len() / 2).copied(),
             trials,
         }
@@ -157,6 +165,7 @@ mod tests {
             verdict: VerdictName::Faster,
             comparison: None,
             in_flight: false,
+            upper_bound: false,
         }
     }
 
@@ -167,6 +176,13 @@ mod tests {
         assert!((all.coverage.unwrap_or_default() - 1.0 / 3.0).abs() < 1e-12);
         assert!((all.width.unwrap_or_default() - 1.4 / 1.2).abs() < 1e-12);
         assert_eq!(Calibration::of(Vec::new()), Calibration::default());
+        // What leaving the work out gains is no measurement of a fix.
+        let bound = Trial {
+            upper_bound: true,
+            ..trial(9.0)
+        };
+        let with_bound = Calibration::of(vec![trial(1.25), bound]);
+        assert_eq!((with_bound.held, with_bound.coverage), (2, Some(1.0)));
     }
 
     #[test]
@@ -175,5 +191,10 @@ mod tests {
         assert!(trial(1.19).holds());
         assert!(!trial(1.5).holds());
         assert!(!trial(1.0).holds());
+        let bound = |measured| Trial {
+            upper_bound: true,
+            ..trial(measured)
+        };
+        assert!(bound(9.0).holds() && !bound(1.1).holds());
     }
 }

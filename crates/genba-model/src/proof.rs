@@ -70,6 +70,17 @@ pub struct Proven {
     pub translated_cost: Option<Estimate>,
 }
 
+/// Part of the time that remained from which on reading the log makes a bound of something less. Chosen.
+const MAX_LOG_SHARE: f64 = 0.2;
+
+impl Proven {
+    /// Whether reading the log took so much of the time that a fix may gain more than what was measured.
+    #[must_use]
+    pub fn log_is_costly(&self) -> bool {
+        self.log_share.is_some_and(|share| share > MAX_LOG_SHARE)
+    }
+}
+
 /// Result of `genba prove`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {

@@ -40,9 +40,10 @@ pub fn calibration(all: &Calibration, screen: Screen) -> String {
             Cell::new(range(predicted.low, predicted.high), DIM),
             format!("{:.2}×", measured.value).into(),
             Cell::new(range(measured.low, measured.high), DIM),
-            match trial.in_flight {
-                true => "in flight",
-                false => "source",
+            match (trial.in_flight, trial.upper_bound) {
+                (_, true) => "in flight, at most",
+                (true, false) => "in flight",
+                (false, false) => "source",
             }
             .into(),
             if trial.holds() {

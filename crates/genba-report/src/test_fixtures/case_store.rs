@@ -21,6 +21,7 @@ pub fn calibration() -> Calibration {
         verdict: VerdictName::Faster,
         comparison: None,
         in_flight: false,
+        upper_bound: false,
     };
     Calibration::of(vec![trial(1.37), trial(2.0)])
 }

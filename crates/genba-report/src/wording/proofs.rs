@@ -72,7 +72,7 @@ pub(crate) fn sentence(proven: &Proven) -> String {
         }
         ProofKind::Equivalent if gains => "in the running program: ".to_owned(),
         ProofKind::Equivalent => "no gain in the running program by this change: ".to_owned(),
-        ProofKind::UpperBound if log_is_costly(proven) => {
+        ProofKind::UpperBound if proven.log_is_costly() => {
             "at least, if it took no time: ".to_owned()
         }
         ProofKind::UpperBound => "at most, if it took no time: ".to_owned(),
@@ -97,13 +97,6 @@ pub(crate) fn sentence(proven: &Proven) -> String {
     text
 }
 
-/// Part of the time that remained from which on reading the log makes a bound of something less.
-const MAX_LOG_SHARE: f64 = 0.2;
-
-fn log_is_costly(proven: &Proven) -> bool {
-    proven.log_share.is_some_and(|share| share > MAX_LOG_SHARE)
-}
-
 /// Returns how it was measured, a sentence each.
 pub(crate) fn method(proven: &Proven) -> Vec<String> {
     let mut said = vec![format!("change: {}", change(proven.change))];
@@ -123,7 +116,7 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if log_is_costly(proven) {
+    if proven.log_is_costly() {
         let share = proven.log_share.unwrap_or_default() * 100.0;
         said.push(format!(
             "log: reading it took up to {share:.0} % of the time that remained, so this is no upper bound"
