@@ -236,8 +236,8 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
         "open" | "stat" | "lstat" | "access" => 0,
         // Behind a directory, unless it is a library's function such as `fopen` that is called.
         "openat" | "fstatat" | "statx" => u8::from(user.through.is_empty()),
-        // Once for each file that is opened.
-        "fstat" | "close" => {
+        // Once for each file that is opened, or twice: what a file holds, and its end.
+        "fstat" | "close" | "read" => {
             let opens = || {
                 let services = input.program.runtime.iter();
                 services.filter(|one| OPENING.contains(&one.service.trim_end_matches("64")))

@@ -103,6 +103,15 @@ fn calls_for_each_opened_file_go_with_its_opening() {
     };
     assert_eq!(visit("openat", None), None);
     assert!(visit("openat", Some(1)).is_some());
+    // Small files read whole need no larger buffer; many reads of each do.
+    let reads = |of_each: u64| {
+        let mut opening = service("openat", 5, &[]);
+        opening.calls = CALLS / of_each;
+        opening.users[0].calls = opening.calls as f64;
+        opening.users[0].executions = opening.calls;
+        line(&input(vec![opening, service("read", 6, &[])], None))
+    };
+    assert_eq!((reads(1), reads(2), reads(40)), (None, None, Some(6)));
     // Of a file that stays open.
     assert_eq!(visit("lseek", None), Some(5));
     assert_eq!(line(&input(vec![service("fstat", 6, &[])], None)), Some(6));
@@ -183,6 +192,10 @@ fn files_that_stay_are_to_be_read_once_each() {
         again(&opening(CALLS, CALLS, true)).is_none(),
         "each file once"
     );
+    // A call that leads to two of the services is one.
+    let mut twice = opening(CALLS, 2, true);
+    twice.program.runtime.push(service("openat", 5, &["fopen"]));
+    assert!(again(&twice).is_some());
     // The C library asks by itself, which no tally sees.
     let mut untallied = opening(CALLS, 2, true);
     untallied.program.follow_up.files = Some(NamedFiles::default());

@@ -47,29 +47,31 @@ impl Opener<'_> {
 fn opener<'a>(input: &'a AnalysisInput, (services, _): Kind) -> Option<Opener<'a>> {
     let program = &input.program;
     let uses = (program.runtime.iter()).filter(|one| services.contains(&one.service.as_str()));
-    let users = || {
-        uses.clone()
-            .flat_map(|one| &one.users)
-            .filter(|user| !looks_up_account(user))
-    };
-    let all: f64 = uses.clone().map(|one| one.calls as f64).sum();
+    // One call may lead to several of the services, as that of `stat` to `fstatat`.
+    let mut places: BTreeMap<(&str, u64), &UserCall> = BTreeMap::new();
+    for user in uses
+        .flat_map(|one| &one.users)
+        .filter(|user| !looks_up_account(user))
+    {
+        let place = places.entry((&user.module, user.address)).or_insert(user);
+        if user.calls > place.calls {
+            *place = user;
+        }
+    }
     let mut by_function: BTreeMap<(&str, &str), f64> = BTreeMap::new();
-    for user in users() {
+    for user in places.values() {
         *by_function
             .entry((&user.function, &user.module))
             .or_default() += user.calls;
     }
+    let all: f64 = by_function.values().sum();
     let (name, calls) = by_function.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     if calls < MIN_FILE_CALLS || calls < MOST_OF_IT * all {
         return None;
     }
-    let is_of = |user: &&UserCall| (user.function.as_str(), user.module.as_str()) == name;
-    // One call may lead to several of the services.
-    let places: BTreeMap<(&str, u64), &UserCall> = users()
-        .filter(is_of)
-        .map(|user| ((user.module.as_str(), user.address), user))
-        .collect();
-    let system_calls = (places.values()).map(|user| share_of_system_calls(input, user));
+    let is_of = |user: &&&UserCall| (user.function.as_str(), user.module.as_str()) == name;
+    let of_function = || places.values().filter(is_of).copied();
+    let system_calls = of_function().map(|user| share_of_system_calls(input, user));
     let leads = |one: &&FunctionWithCallees| {
         let to = one.names_files_in.iter();
         to.map(|(function, module)| (function.as_str(), module.as_str()))
@@ -79,9 +81,7 @@ fn opener<'a>(input: &'a AnalysisInput, (services, _): Kind) -> Option<Opener<'a
         (one.calls as f64 - calls).abs() <= SAME_NUMBER_OF_CALLS * calls
     };
     Some(Opener {
-        first: users()
-            .filter(is_of)
-            .max_by(|a, b| a.calls.total_cmp(&b.calls))?,
+        first: of_function().max_by(|a, b| a.calls.total_cmp(&b.calls))?,
         calls,
         system_calls: system_calls.sum::<f64>().min(1.0),
         outermost: (program.with_callees.iter())
