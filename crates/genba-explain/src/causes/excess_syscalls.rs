@@ -259,9 +259,9 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
                 false => &files.asked,
             },
         );
-    // Those of all users together: most calls are of one.
-    if let Some(calls) = tallied.filter(|one| one.calls > 0) {
-        return calls.different as f64 > MIN_SAME_NAME * calls.calls as f64;
+    // Those of all users together: most calls are of one. Files that come again may do so since all work is done again.
+    if tallied.is_some_and(|one| one.different as f64 > MIN_SAME_NAME * one.calls as f64) {
+        return true;
     }
     let by_object = user.through.iter().any(|name| name.contains("::"));
     input.observed.is_some()
