@@ -213,12 +213,11 @@ fn without_template_arguments(name: &str) -> String {
     let mut short = String::new();
     let mut depth = 0usize;
     for letter in name.chars() {
-        let is_operator = depth == 0
-            && short
-                .trim_end_matches(['<', '>', '=', '-'])
-                .ends_with("operator");
+        // Not in `operator<`, nor in Rust's `<Type as Trait>::method`.
+        let after_name = short.ends_with(|last: char| last.is_alphanumeric() || last == '_')
+            && !short.ends_with("operator");
         match letter {
-            '<' if !is_operator || short.ends_with("<<") => depth += 1,
+            '<' if depth > 0 || after_name => depth += 1,
             '>' if depth > 0 => depth -= 1,
             _ if depth == 0 => short.push(letter),
             _ => {}
@@ -271,4 +270,30 @@ fn input(place: &TimePlace, bytes: Option<u64>) -> Option<String> {
         counts::ratio(per_byte),
         size.unwrap_or_default()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_template_arguments;
+
+    #[test]
+    fn names_lose_what_templates_are_instantiated_with() {
+        for (name, short) in [
+            ("std::map<int, std::vector<long> >::find", "std::map::find"),
+            ("f<A>(B<C>&)", "f(B&)"),
+            ("std::operator< <char>", "std::operator< <char>"),
+            ("Ring::operator->", "Ring::operator->"),
+            (
+                "<std::fs::Metadata>::modified",
+                "<std::fs::Metadata>::modified",
+            ),
+            ("<Vec<T> as Trait<U>>::go", "<Vec as Trait>::go"),
+            ("main::<lambda(int)>", "main::<lambda(int)>"),
+            ("plain", "plain"),
+            ("broken<int", "broken<int"),
+            ("a>b", "a>b"),
+        ] {
+            assert_eq!(without_template_arguments(name), short);
+        }
+    }
 }
