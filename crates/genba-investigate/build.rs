@@ -1,12 +1,12 @@
-//! Compiles the library that counts the sizes of allocations and copies (`preload/`), which the
+//! Compiles the library that counts what the target asks of the C library (`preload/`), which the
 //! crate embeds.
 
 fn main() {
     let kind = genba_embed::Kind::SharedLibrary;
     let _ = genba_embed::compile(
-        "libgenba_sizes.so",
+        "libgenba_requests.so",
         kind,
-        "preload/allocation_sizes.rs",
+        "preload/library_requests.rs",
         &[],
     );
 }

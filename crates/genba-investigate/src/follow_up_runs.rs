@@ -19,7 +19,7 @@ use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 use genba_run::Output;
 
 use crate::pipeline::Pipeline;
-use crate::{InvestigateError, Progress, allocation_sizes, callgrind_simulation};
+use crate::{InvestigateError, Progress, callgrind_simulation, library_requests};
 
 /// Number of page faults to sample.
 const FAULT_SAMPLES: u64 = 2000;
@@ -81,7 +81,7 @@ impl Pipeline<'_> {
         }
         let asked = follow_up_runs::sizes(input) || follow_up_runs::named_files(input);
         if asked && self.may_take(run, "sizes of allocations and copies, and named files") {
-            self.sizes(input, progress)?;
+            self.library_requests(input, progress)?;
         }
         if self.has_counters
             && follow_up_runs::mispredictions(input)
@@ -336,7 +336,7 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    fn sizes(
+    fn library_requests(
         &mut self,
         input: &mut AnalysisInput,
         progress: &mut dyn Progress,
@@ -348,7 +348,7 @@ impl Pipeline<'_> {
             .mul_f64(2.0 * MAX_SIZE_COUNTING_SLOWDOWN)
             + Duration::from_secs(1);
         let limit = limit.min(self.time_left().unwrap_or(limit));
-        let found = allocation_sizes::count(self.launcher, self.spec, limit, self.cancel);
+        let found = library_requests::count(self.launcher, self.spec, limit, self.cancel);
         let (sizes, files) = found.map(|one| (one.sizes, one.files)).unzip();
         let follow_up = &mut input.program.follow_up;
         follow_up.sizes = follow_up.sizes.take().or(sizes);

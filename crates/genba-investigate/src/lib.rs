@@ -7,7 +7,6 @@
 //!
 //! **Not here.** How to start a process, sample, find symbols, compute an interval or print.
 
-mod allocation_sizes;
 mod attached_process;
 mod callgrind_simulation;
 pub mod diff;
@@ -22,6 +21,7 @@ mod follow_up_runs;
 pub mod growth;
 mod input_files;
 pub mod join_counts;
+mod library_requests;
 mod noise_floors_of_runs;
 pub mod observations;
 mod observations_by_instruction;

@@ -1,5 +1,5 @@
 //! A preloaded library that counts allocations and copies of the target by size, and the files that it names, in a run
-//! of its own. `GENBA_SIZES` names the file of the counts.
+//! of its own. `GENBA_REQUESTS` names the file of the counts.
 //!
 //! Built on its own by `build.rs`, without the standard library. What must hold: nothing here
 //! allocates, locks or changes `errno`; the target gets the memory that it would have got. The
@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 #[path = "named_files.rs"]
 mod files;
-#[path = "size_table_layout.rs"]
+#[path = "request_table_layout.rs"]
 mod layout;
 
 use layout::{ALLOCATE, CLASSES, COPY, GROWN_BYTES, LOADED, MOVED, MOVED_BYTES, RESIZE, WORDS};
@@ -83,7 +83,7 @@ extern "C" fn begin() {
     // SAFETY: constant names; the path is a string of the environment; the mapping is new, and
     // the file was made large enough for it.
     unsafe {
-        let path = getenv(c"GENBA_SIZES".as_ptr());
+        let path = getenv(c"GENBA_REQUESTS".as_ptr());
         if path.is_null() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Layout of the table of sizes in the shared file: 64-bit numbers, one after another.
+//! Layout of the table of requests in the shared file: 64-bit numbers, one after another.
 
 /// Number of size classes; the class of a size is its number of bits.
 pub const CLASSES: usize = 49;

@@ -1,6 +1,6 @@
 //! A run that counts allocations and copies of the target by size, and the files that it names.
 //!
-//! A small library (`preload/allocation_sizes.rs`) is loaded with `LD_PRELOAD`; it counts calls by
+//! A small library (`preload/library_requests.rs`) is loaded with `LD_PRELOAD`; it counts calls by
 //! size and by file in a shared file. A call costs about ten cycles more, so the run is hardly slower than
 //! others.
 
@@ -14,7 +14,7 @@ use genba_explain::input::named_files::{FileCalls, MostNamed, NamedFiles};
 use genba_explain::input::request_sizes::{SizeClasses, Sizes};
 use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory};
 
-#[path = "../preload/size_table_layout.rs"]
+#[path = "../preload/request_table_layout.rs"]
 #[cfg_attr(not(test), expect(dead_code, reason = "the library's side"))]
 mod layout;
 
@@ -23,27 +23,27 @@ use layout::{
     MAX_FILES, MAX_NAMES, MOVED, MOVED_BYTES, NAME_WORDS, NAMES, NAMES_USED, OPENED, RESIZE, WORDS,
 };
 
-static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_sizes.so"));
+static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_requests.so"));
 
 /// The unpacked library and the file of the counts, in a directory that is removed on drop.
-struct SizeTable {
+struct RequestTable {
     _directory: PrivateDirectory,
     library: PathBuf,
     counts: PathBuf,
 }
 
-impl SizeTable {
+impl RequestTable {
     fn new() -> io::Result<Self> {
-        let directory = PrivateDirectory::new("sizes")?;
+        let directory = PrivateDirectory::new("requests")?;
         let create = |name: &str, mode: u32| {
             let path = directory.path().join(name);
             let mut options = File::options();
             options.write(true).create_new(true).mode(mode);
             Ok::<_, io::Error>((options.open(&path)?, path))
         };
-        let (mut file, library) = create("libgenba_sizes.so", 0o500)?;
+        let (mut file, library) = create("libgenba_requests.so", 0o500)?;
         file.write_all(LIBRARY)?;
-        let (file, counts) = create("sizes", 0o600)?;
+        let (file, counts) = create("requests", 0o600)?;
         file.set_len(WORDS as u64 * 8)?;
         Ok(Self {
             _directory: directory,
@@ -130,10 +130,10 @@ pub(crate) fn count(
     limit: Duration,
     cancel: &Cancel,
 ) -> Option<Requests> {
-    let table = SizeTable::new().ok()?;
+    let table = RequestTable::new().ok()?;
     let mut spec = spec.clone();
     spec.environment.add_preload(&table.library).ok()?;
-    spec.environment.set("GENBA_SIZES", &table.counts);
+    spec.environment.set("GENBA_REQUESTS", &table.counts);
     spec.stdout = Output::Null;
     spec.stderr = Output::Null;
     spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
@@ -145,6 +145,18 @@ pub(crate) fn count(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn counted(command: &[&str]) -> Option<Requests> {
+        let spec = CommandSpec::direct(command);
+        let cancel = Cancel::new().unwrap();
+        let mut launcher = Launcher::new().unwrap();
+        count(&mut launcher, &spec, Duration::from_secs(60), &cancel)
+    }
+
+    fn skipped(test: &str) {
+        let why = "/bin/cat takes no preloaded library here";
+        genba_testing::skip(test, genba_testing::MACHINE, why);
+    }
 
     #[test]
     fn size_class_is_the_number_of_bits() {
@@ -164,24 +176,15 @@ mod tests {
     #[test]
     fn allocations_of_a_run_are_counted() {
         // Linked with the GNU C library on most systems; elsewhere the test is skipped.
-        let mut launcher = Launcher::new().unwrap();
-        let spec = CommandSpec::direct(["/bin/cat", "/proc/self/maps"]);
-        let cancel = Cancel::new().unwrap();
-        let limit = Duration::from_secs(60);
-        let Some(found) = count(&mut launcher, &spec, limit, &cancel) else {
-            genba_testing::skip(
-                "a_run_is_tallied",
-                genba_testing::MACHINE,
-                "/bin/cat takes no preloaded library here",
-            );
+        let Some(found) = counted(&["/bin/cat", "/proc/self/maps"]) else {
+            skipped("a_run_is_tallied");
             return;
         };
         let sizes = found.sizes;
         assert!(sizes.allocated.total() > 0, "{sizes:?}");
         assert!(sizes.allocated.bytes > 0);
         assert_eq!(sizes.allocated.calls.len(), CLASSES);
-        let failing = CommandSpec::direct(["/bin/false"]);
-        assert_eq!(count(&mut launcher, &failing, limit, &cancel), None);
+        assert_eq!(counted(&["/bin/false"]), None);
     }
 
     #[test]
@@ -191,23 +194,16 @@ mod tests {
         std::fs::write(&path, "text").unwrap();
         let absent = directory.path().join("absent");
         // Thirty openings of one file, and of /dev/null, which is not counted.
-        let cat = std::iter::once("/bin/cat".into());
-        let files = std::iter::repeat_n(path.clone().into_os_string(), 30);
-        let others = ["/dev/null".into(), "/bin/cat".into()];
-        let spec = CommandSpec::direct(cat.chain(files).chain(others));
-        let mut launcher = Launcher::new().unwrap();
-        let cancel = Cancel::new().unwrap();
-        let limit = Duration::from_secs(60);
-        let Some(found) = count(&mut launcher, &spec, limit, &cancel) else {
-            genba_testing::skip(
-                "named_files_are_tallied",
-                genba_testing::MACHINE,
-                "/bin/cat takes no preloaded library here",
-            );
+        let name = path.to_str().unwrap();
+        let mut command = vec!["/bin/cat"];
+        command.extend([name; 30]);
+        command.extend(["/dev/null", "/bin/cat"]);
+        let Some(found) = counted(&command) else {
+            skipped("named_files_are_tallied");
             return;
         };
         let most = MostNamed {
-            name: path.to_string_lossy().into_owned(),
+            name: name.to_owned(),
             calls: 30,
         };
         let opened = found.files.opened;
@@ -219,11 +215,7 @@ mod tests {
             absent.display(),
             path.display()
         );
-        let mut asked = |script: &str| {
-            let spec = CommandSpec::direct(["/bin/sh", "-c", script]);
-            let found = count(&mut launcher, &spec, limit, &cancel).unwrap();
-            found.files.asked
-        };
+        let asked = |script: &str| counted(&["/bin/sh", "-c", script]).unwrap().files.asked;
         // The shell asks about its directory first.
         let (before, all) = (asked(":"), asked(&script));
         let [calls, different] = [all.calls - before.calls, all.different - before.different];
