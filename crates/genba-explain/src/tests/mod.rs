@@ -35,6 +35,7 @@ mod own_comparisons;
 mod paths;
 mod places;
 mod recursion_again;
+mod repeated_copies;
 mod repeated_searches;
 mod rescans;
 mod rescans_by_calls;

@@ -1,15 +1,15 @@
-//! The causes about work done for nothing (overwritten unread, copied twice, discarded), on functions
+//! The causes about work done for nothing (overwritten unread, discarded), on functions
 //! assembled by hand with synthetic observations.
 
 use iced_x86::code_asm::*;
 
 use genba_model::{CodePoint, Fact, Fix, ObservedFact};
-use genba_observe::{DeadStore, OverwrittenBuffer, RepeatedCopy};
+use genba_observe::{DeadStore, OverwrittenBuffer};
 
-use crate::causes::{dead_store, discarded_work, repeated_copy};
-use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
-use crate::tests::observed_repetition::{CALLS, observations, point, seen, share_of};
-use crate::tests::synthetic::{call, function, has_fact, looped, program};
+use crate::causes::{dead_store, discarded_work};
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::observed_repetition::{CALLS, observations, point, seen};
+use crate::tests::synthetic::{call, function, has_fact, program};
 
 /// With a store of which so much is overwritten by the store itself unread, in bursts.
 pub(super) fn with_dead_store(
@@ -177,130 +177,6 @@ fn counter_that_is_stored_in_each_iteration_is_found() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].fix, Fix::DropDeadStores { buffer: false });
     assert!(dead_store::detect(&counting(true)).is_empty());
-}
-
-/// Two calls of `memcpy` of so many bytes; what the second copies the first had copied.
-fn copied_twice(bytes: f64, again: f64) -> AnalysisInput {
-    let mut one = function(
-        "pack",
-        |a| {
-            let mut callee = a.create_label();
-            a.call(callee)?;
-            a.call(callee)?;
-            a.set_label(&mut callee)?;
-            a.ret()
-        },
-        &[100_000, 100_000, 100_000],
-        &[0.05, 0.05, 0.0],
-        &[],
-    );
-    one.call_sites.push(call(0, "memcpy", 100_000, 100.0));
-    one.call_sites.push(call(1, "memcpy", 100_000, 100.0));
-    let mut memcpy = function("memcpy", |a| a.ret(), &[200_000], &[0.8], &[]);
-    "/lib/libc.so.6".clone_into(&mut memcpy.module);
-    memcpy.own = false;
-    let mut input = program(vec![one, memcpy]);
-    let user = |at: usize| UserCall {
-        function: "pack".to_owned(),
-        module: "/bin/prog".to_owned(),
-        address: input.functions[0].code[at].address,
-        place: Place::default(),
-        through: Vec::new(),
-        through_library: false,
-        calls: 100_000.0,
-        executions: 100_000,
-        caller_calls: None,
-    };
-    input.program.runtime.push(RuntimeUse {
-        service: "copy".to_owned(),
-        system_call: false,
-        calls: 200_000,
-        users: vec![user(0), user(1)],
-        ..RuntimeUse::default()
-    });
-    let target = Some(CodePoint {
-        module: 1,
-        address: 0x1000,
-    });
-    let copy = |at: usize, share: f64| RepeatedCopy {
-        at: point(&input, 0, at),
-        target,
-        seen: seen(share),
-        bytes_per_copy: bytes,
-        previous: point(&input, 0, 1 - at),
-        bytes_per_instruction: share_of(0.5),
-    };
-    let list = vec![copy(0, 0.02), copy(1, again)];
-    let mut observed = observations();
-    observed.repeated_copies = list;
-    input.observed = Some(observed);
-    input
-}
-
-#[test]
-fn copy_of_what_was_just_copied_is_found() {
-    let found = repeated_copy::detect(&copied_twice(4096.0, 0.98));
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].site, [1]);
-    // Half of all copied bytes, of 80 % of the time.
-    assert!(has_fact(&found, |fact| matches!(
-        fact,
-        Fact::Observed(ObservedFact::CopyChainTime { share, places: 1, .. })
-            if (share - 0.4).abs() < 1e-6
-    )));
-    let left = found[0].residual_fraction;
-    assert!(
-        (left.value - (1.0 - 0.4 * 0.98 * 0.85 - 0.4 * 0.4)).abs() < 1e-6,
-        "with a part of the first copy: {left:?}"
-    );
-}
-
-/// Not the allocator's, whatever allocates in between.
-#[test]
-fn time_of_copies_made_again_has_the_first_ones() {
-    let share = repeated_copy::time_of_copies(&copied_twice(4096.0, 0.98));
-    assert!((share - 0.8).abs() < 1e-6, "{share}");
-    for other in [copied_twice(4096.0, 0.3), copied_twice(8.0, 0.98)] {
-        assert!(repeated_copy::time_of_copies(&other).abs() < 1e-9);
-    }
-}
-
-/// A copy of a structure by a string instruction in a loop that does more.
-fn copied_by_string_instruction() -> AnalysisInput {
-    let one = looped(10.0, 0, &[0.1, 0.4, 0.3, 0.1, 0.1], |a| {
-        a.rep().movsq()?;
-        a.add(rax, rbx)?;
-        a.imul_2(rax, rcx)?;
-        a.cmp(rdx, rax)
-    });
-    let mut input = program(vec![one]);
-    let copy = RepeatedCopy {
-        at: point(&input, 0, 0),
-        target: None,
-        seen: seen(0.98),
-        bytes_per_copy: 4096.0,
-        previous: point(&input, 0, 0),
-        bytes_per_instruction: share_of(1.0),
-    };
-    let mut observed = observations();
-    observed.repeated_copies = vec![copy];
-    input.observed = Some(observed);
-    input
-}
-
-#[test]
-fn time_of_a_string_instruction_that_copies_is_its_own() {
-    let found = repeated_copy::detect(&copied_by_string_instruction());
-    assert!(has_fact(&found, |fact| matches!(
-        fact,
-        Fact::Observed(ObservedFact::CopyChainTime { share, .. }) if (share - 0.1).abs() < 1e-6
-    )));
-}
-
-#[test]
-fn copies_of_new_or_few_bytes_are_not_repeated() {
-    assert!(repeated_copy::detect(&copied_twice(4096.0, 0.3)).is_empty());
-    assert!(repeated_copy::detect(&copied_twice(40.0, 0.98)).is_empty());
 }
 
 /// A call whose result is stored, and a test behind it that is taken in so many of the rows.

@@ -5,10 +5,21 @@ use genba_observe::SameLoad;
 use iced_x86::code_asm::*;
 
 use crate::causes::known_operand;
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::tests::observed_data::{TIMES, loaded};
 use crate::tests::observed_repetition::{observations, point, seen};
 use crate::tests::synthetic::{function, program};
+
+/// A program of one function whose first instruction loads zero as often as that.
+fn with_zeros(one: FunctionInput, zeros: f64) -> AnalysisInput {
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed
+        .operand_values
+        .push(loaded(point(&input, 0, 0), 0, zeros));
+    input.observed = Some(observed);
+    input
+}
 
 /// What is done with the weights of rows.
 #[derive(Clone, Copy, PartialEq)]
@@ -59,13 +70,7 @@ fn weighted_rows(zeros: f64, weights: Weights) -> AnalysisInput {
         ],
         &[(8, inner - outer), (11, outer - 1)],
     );
-    let mut input = program(vec![one]);
-    let mut observed = observations();
-    observed
-        .operand_values
-        .push(loaded(point(&input, 0, 0), 0, zeros));
-    input.observed = Some(observed);
-    input
+    with_zeros(one, zeros)
 }
 
 #[test]
@@ -109,13 +114,7 @@ fn sum_of_products(zeros: f64) -> AnalysisInput {
         &[0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.0],
         &[(5, TIMES - 1)],
     );
-    let mut input = program(vec![one]);
-    let mut observed = observations();
-    observed
-        .operand_values
-        .push(loaded(point(&input, 0, 0), 0, zeros));
-    input.observed = Some(observed);
-    input
+    with_zeros(one, zeros)
 }
 
 #[test]
