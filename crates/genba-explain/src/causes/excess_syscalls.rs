@@ -237,7 +237,7 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
         // Behind a directory, unless it is a library's function such as `fopen` that is called.
         "openat" | "fstatat" | "statx" => u8::from(user.through.is_empty()),
         // Once for each file that is opened, or twice: what a file holds, and its end.
-        "fstat" | "close" | "read" => {
+        "fstat" | "close" | "fcntl" | "read" => {
             let opens = || {
                 let services = input.program.runtime.iter();
                 services.filter(|one| OPENING.contains(&one.service.trim_end_matches("64")))

@@ -94,6 +94,25 @@ fn arguments_of_libraries_that_take_names_as_objects_are_not_names() {
 }
 
 #[test]
+fn files_that_were_tallied_as_different_are_not_to_be_spared() {
+    // The name is always at the same address, and always another one.
+    let mut tallied = input(vec![service("stat", 5, &[])], Some(0));
+    assert_eq!(line(&tallied), Some(5));
+    let asked = |different| NamedFiles {
+        asked: FileCalls {
+            calls: CALLS,
+            different,
+            most: None,
+        },
+        ..NamedFiles::default()
+    };
+    tallied.program.follow_up.files = Some(asked(CALLS));
+    assert_eq!(line(&tallied), None);
+    tallied.program.follow_up.files = Some(asked(4));
+    assert_eq!(line(&tallied), Some(5));
+}
+
+#[test]
 fn calls_for_each_opened_file_go_with_its_opening() {
     let visit = |first, same| {
         line(&input(
@@ -103,6 +122,15 @@ fn calls_for_each_opened_file_go_with_its_opening() {
     };
     assert_eq!(visit("openat", None), None);
     assert!(visit("openat", Some(1)).is_some());
+    // What find does with each directory that it has opened.
+    assert_eq!(
+        line(&input(
+            vec![service("openat", 5, &[]), service("fcntl", 6, &[])],
+            None
+        )),
+        None
+    );
+    assert_eq!(line(&input(vec![service("fcntl", 6, &[])], None)), Some(6));
     // Small files read whole need no larger buffer; many reads of each do.
     let reads = |of_each: u64| {
         let mut opening = service("openat", 5, &[]);
