@@ -40,6 +40,8 @@ pub struct Candidate {
     pub at: Option<FindingSite>,
     /// Only said, never counted as a gain.
     pub advice: bool,
+    /// Whether any part of the time between the bounds may go, the middle no likelier than the ends.
+    pub anything_between: bool,
 }
 
 impl Candidate {
@@ -76,6 +78,7 @@ impl Candidate {
             unoptimised_too: false,
             at: None,
             advice: false,
+            anything_between: false,
         }
     }
 

@@ -53,7 +53,7 @@ pub fn findings(
     let mut explained = explained.into_iter();
     rated.retain(|_| !explained.next().unwrap_or(false));
     let likely = |one: &(Candidate, Estimate, Estimate)| {
-        calibrated(one.0.cause, one.2, input.program.cpu_seconds).value
+        predicted(&one.0, one.2, input.program.cpu_seconds).value
     };
     rated.sort_by(|a, b| {
         likely(b)
@@ -82,6 +82,21 @@ pub fn findings(
     list
 }
 
+/// The speedup with the interval of outcomes; where the model does not tell how much goes, from that of its least to that of
+/// its most.
+fn predicted(one: &Candidate, modelled: Estimate, cpu_seconds: f64) -> Estimate {
+    let of = |modelled| calibrated(one.cause, modelled, cpu_seconds);
+    let usual = of(modelled);
+    match one.anything_between {
+        true => Estimate {
+            low: of(Estimate::exact(modelled.low)).low,
+            high: of(Estimate::exact(modelled.high)).high,
+            ..usual
+        },
+        false => usual,
+    }
+}
+
 /// A finding; of advice, which gains nothing, there is no modelled speedup.
 fn diagnosis(
     input: &AnalysisInput,
@@ -91,7 +106,7 @@ fn diagnosis(
 ) -> Diagnosis {
     let cpu_seconds = input.program.cpu_seconds;
     let gain = modelled.map_or(Estimate::exact(1.0), |gain| {
-        calibrated(one.cause, gain, cpu_seconds)
+        predicted(&one, gain, cpu_seconds)
     });
     let seconds = one.cycles.zip(input.program.clock_hz);
     Diagnosis {
@@ -149,6 +164,25 @@ mod tests {
         assert_eq!(found[0].cause, Cause::MallocChurn);
         let modelled = found[0].modelled_speedup.expect("a gain by the model");
         assert!((modelled.value - 1.0 / 0.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn where_any_part_may_go_the_interval_has_both_ends() {
+        let input = AnalysisInput::default();
+        let bounded = |anything_between| {
+            let mut one = candidate(Cause::RedundantComputation, 1.0);
+            one.residual_fraction = Estimate {
+                value: 0.2,
+                low: 0.01,
+                high: 0.95,
+            };
+            one.anything_between = anything_between;
+            findings(&input, vec![one], LIMITS)[0].predicted_speedup
+        };
+        let (usual, wide) = (bounded(false), bounded(true));
+        assert!((usual.value - wide.value).abs() < 1e-9);
+        assert!(wide.low < 1.1 && 1.1 < usual.low, "{wide:?} {usual:?}");
+        assert!(wide.high > 99.0 && usual.high < 99.0, "{wide:?} {usual:?}");
     }
 
     #[test]

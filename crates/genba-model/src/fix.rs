@@ -213,6 +213,13 @@ pub enum Fix {
         /// The function.
         function: String,
     },
+    /// Read a file once and keep what follows from it, instead of reading it again.
+    ReadFileOnce {
+        /// The function that is called for each reading.
+        function: String,
+    },
+    /// Ask about a file once and keep the answer.
+    AskFileOnce,
     /// Try what the last search found first, or keep what was found.
     RememberFound {
         /// Whether few different searches come in turn.

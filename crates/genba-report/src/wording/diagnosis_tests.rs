@@ -122,6 +122,8 @@ fn every_fix_has_a_sentence() {
         Fix::FixedSizeInline { fill: false },
         Fix::FixedSizeInline { fill: true },
         Fix::KeepResult { function: f() },
+        Fix::ReadFileOnce { function: f() },
+        Fix::AskFileOnce,
         Fix::RememberFound { few: false },
         Fix::RememberFound { few: true },
         Fix::DropDeadStores { buffer: true },

@@ -224,6 +224,14 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (r = routes; r < end; r++)\n    if (hash(r->path) == wanted) …",
             "r->hash = hash(r->path);        /* where the path is set */\n\nfor (r = routes; r < end; r++)\n    if (r->hash == wanted) …",
         ),
+        Fix::ReadFileOnce { .. } => (
+            "for (each order)\n    total += order->amount * read_rates(\"rates\")[order->unit];",
+            "rates = read_rates(\"rates\");\nfor (each order)\n    total += order->amount * rates[order->unit];",
+        ),
+        Fix::AskFileOnce => (
+            "if (access(path, F_OK) == 0 && is_directory(path) && size_of(path) > 0) …",
+            "struct stat s;\nif (stat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_size > 0) …",
+        ),
         Fix::RememberFound { few: false } => (
             "i = find_period(zone, time);",
             "i = zone->last;\nif (time < begin[i] || time >= begin[i + 1])\n    i = zone->last = find_period(zone, time);",

@@ -308,6 +308,16 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  `{function}` keep its last inputs and results and compare first."
             );
         }
+        Fix::ReadFileOnce { function } => {
+            return format!(
+                "Read each file once: call `{function}` before the loop, or keep what it returns by the file's \
+                 name. If the file may change meanwhile, compare its size and time of change (stat) first."
+            );
+        }
+        Fix::AskFileOnce => {
+            "Ask about each file once and keep the answer, as long as nothing changes the file. One stat \
+             answers several questions; a directory's entries have the type of each file."
+        }
         Fix::RememberFound { few: false } => {
             "Test first what the last search found (keep its index, or an iterator), and search only \
              if that does not fit; where inputs come in order, search on from there."

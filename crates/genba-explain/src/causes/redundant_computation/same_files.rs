@@ -124,12 +124,17 @@ fn again(input: &AnalysisInput, kind: Kind, files: &FileCalls) -> Option<Candida
     let caller = opener.outermost.and_then(|one| one.callers.first());
     let at = caller.unwrap_or(opener.first);
     let site = site_of(&at.function, &at.module, at.address, &at.place);
-    let function = match opener.outermost {
-        Some(one) => one.function.clone(),
+    let opened = kind.0 == OPENING;
+    let fix = match (opened, opener.outermost) {
+        (false, _) => Fix::AskFileOnce,
+        (true, Some(one)) => Fix::ReadFileOnce {
+            function: one.function.clone(),
+        },
         // Of the source, where it is inlined.
-        None => site.function.clone(),
+        (true, None) => Fix::ReadFileOnce {
+            function: site.function.clone(),
+        },
     };
-    let fix = Fix::KeepResult { function };
     let mut one = Candidate::new(Cause::RedundantComputation, None, Vec::new(), fix);
     one.at = Some(site);
     let (least, most) = (again * opener.system_calls, again * opener.share());
@@ -140,9 +145,10 @@ fn again(input: &AnalysisInput, kind: Kind, files: &FileCalls) -> Option<Candida
         (1.0 - left, least, most),
     )]);
     one.residual_fraction.high = one.residual_fraction.high.min(MAX_RESIDUAL);
+    one.anything_between = true;
     one.executions = Some(opener.calls as u64);
     Some(one.fact(KernelFact::SameFiles {
-        opened: kind.0 == OPENING,
+        opened,
         calls: files.calls,
         different: files.different,
         most: files.most.as_ref().map(|one| (one.name.clone(), one.calls)),
