@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use genba_case::{Case, Store};
-use genba_model::{Investigation, Proof, Trial, Workload};
+use genba_model::{Investigation, Proof, ProofKind, Trial, Workload};
 use genba_prove::{FindingToProve, prove_finding};
 use genba_run::{Cancel, CommandSpec, Launcher, RunError, Shell};
 
@@ -72,8 +72,8 @@ pub fn prove_in_case(
         case.put_document("findings", &all.findings)?;
         let mut trials: Vec<Trial> = case.get_document(TRIALS)?.unwrap_or_default();
         trials.retain(|trial| !(trial.in_flight && trial.finding == number));
-        // At least so much: that tests no prediction.
-        if !proven.log_is_costly() {
+        // What a fix may surpass tests no prediction.
+        if proven.kind == ProofKind::Equivalent || proven.limits_fixes() {
             trials.push(Trial::in_flight(case.id(), &proof, proven));
         }
         case.put_document(TRIALS, &trials)?;

@@ -79,6 +79,15 @@ impl Proven {
     pub fn log_is_costly(&self) -> bool {
         self.log_share.is_some_and(|share| share > MAX_LOG_SHARE)
     }
+
+    /// Whether it is an upper bound that no fix of the finding surpasses. Not where reading a log took much of the time, and
+    /// not of tests that were left out: code for which their outcome is known is spared what leads to them as well.
+    #[must_use]
+    pub fn limits_fixes(&self) -> bool {
+        self.kind == ProofKind::UpperBound
+            && self.change != CodeChange::ChecksLeftOut
+            && !self.log_is_costly()
+    }
 }
 
 /// Result of `genba prove`.

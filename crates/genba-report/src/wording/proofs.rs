@@ -72,10 +72,13 @@ pub(crate) fn sentence(proven: &Proven) -> String {
         }
         ProofKind::Equivalent if gains => "in the running program: ".to_owned(),
         ProofKind::Equivalent => "no gain in the running program by this change: ".to_owned(),
-        ProofKind::UpperBound if proven.log_is_costly() => {
-            "at least, if it took no time: ".to_owned()
+        ProofKind::UpperBound if proven.limits_fixes() => {
+            "at most, if it took no time: ".to_owned()
         }
-        ProofKind::UpperBound => "at most, if it took no time: ".to_owned(),
+        ProofKind::UpperBound if proven.change == CodeChange::ChecksLeftOut => {
+            "at least, without these tests alone: ".to_owned()
+        }
+        ProofKind::UpperBound => "at least, if it took no time: ".to_owned(),
     };
     if let Some(site) = &proven.site_speedup {
         text.push_str(&format!("{} of the site, ", interval(site)));
@@ -140,10 +143,12 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
 
 /// Returns why the fix in the source may gain more than the change of some instructions.
 fn more_by_source(proven: &Proven) -> Option<&'static str> {
-    if proven.kind != ProofKind::Equivalent {
-        return None;
-    }
     Some(match proven.change {
+        CodeChange::ChecksLeftOut => {
+            "in the source a loop for the usual outcome is spared what leads to the tests, may keep values in registers, \
+             and may be vectorised"
+        }
+        _ if proven.kind != ProofKind::Equivalent => return None,
         CodeChange::PlainOperations => {
             "in the source the compiler may keep the value in a register, and leave out its loads and stores"
         }
@@ -215,6 +220,17 @@ mod tests {
             sentence(&bound),
             "at most, if it took no time: 1.31× (1.29–1.33) of the program, 214 pairs"
         );
+        let checks = Proven {
+            change: CodeChange::ChecksLeftOut,
+            ..bound.clone()
+        };
+        assert!(sentence(&checks).starts_with("at least, without these tests alone: 1.31×"));
+        assert!(
+            method(&checks)
+                .iter()
+                .any(|line| line.starts_with("more: "))
+        );
+        assert!(!method(&bound).iter().any(|line| line.starts_with("more: ")));
         let costly = Proven {
             log_share: Some(0.5),
             ..bound
