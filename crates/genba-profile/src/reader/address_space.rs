@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fast_hash::FastMap;
+use super::FastMap;
 use super::sample_tables::{LocationId, ModuleId};
 
 /// A range of addresses at which (a part of) a module is mapped.

@@ -1,6 +1,6 @@
 //! The event to which a record belongs.
 
-use super::fast_hash::FastMap;
+use super::FastMap;
 use crate::perfdata::attr::sample;
 use crate::perfdata::feature_sections::FileEvent;
 use crate::perfdata::record::{Layout, Raw};

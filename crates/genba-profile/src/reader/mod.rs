@@ -5,7 +5,6 @@
 
 mod address_space;
 mod event_lookup;
-mod fast_hash;
 mod frame_pointer_search;
 mod generated_code;
 mod recording;
@@ -21,3 +20,7 @@ pub use sample_tables::{
     Thread, ThreadId, Totals,
 };
 pub use scan::ReadOptions;
+
+/// A hash map for small keys. Keys come from files, so collisions can be crafted; they cost only time in
+/// reading that file.
+type FastMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::FixedState>;

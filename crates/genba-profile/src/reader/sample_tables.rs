@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::fast_hash::FastMap;
+use super::FastMap;
 use crate::data_source::DataAccess;
 pub use genba_symbols::{Module, ModuleId, ModuleKind};
 

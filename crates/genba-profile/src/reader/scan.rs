@@ -5,9 +5,9 @@ mod sample_stack;
 #[cfg(test)]
 mod tests;
 
+use super::FastMap;
 use super::address_space::AddressSpace;
 use super::event_lookup::EventLookup;
-use super::fast_hash::FastMap;
 use super::generated_code::GeneratedMappings;
 use super::sample_tables::{
     LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId,
@@ -88,7 +88,7 @@ struct Scan<'k> {
     tables: Tables,
     /// Whether call stacks are read.
     stacks: bool,
-    build_ids: FastMap<u64, Vec<u8>>,
+    build_ids: FastMap<String, Vec<u8>>,
     processes: FastMap<i32, Process>,
     threads: FastMap<i32, ThreadState>,
     modules: std::collections::HashMap<(String, u64, Option<Vec<u8>>), ModuleId>,
@@ -107,13 +107,6 @@ struct Scan<'k> {
     generation: u64,
     /// Without stacks: the frame of each location.
     flat: Vec<Option<StackId>>,
-}
-
-fn path_key(path: &str) -> u64 {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = super::fast_hash::MultiplyFoldHasher::default();
-    path.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// A recording to be scanned.
@@ -184,7 +177,6 @@ impl<'k> Scan<'k> {
         stacks: bool,
     ) -> Self {
         let attr = &structure.events[wanted].attr;
-        let build_ids = structure.features.build_ids.iter();
         let mut tables = Tables::default();
         tables.totals.stacks =
             attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && stacks;
@@ -193,9 +185,7 @@ impl<'k> Scan<'k> {
             next_change: u64::MAX,
             tables,
             stacks,
-            build_ids: build_ids
-                .map(|(path, id)| (path_key(path), id.clone()))
-                .collect(),
+            build_ids: structure.features.build_ids.iter().cloned().collect(),
             processes: FastMap::default(),
             threads: FastMap::default(),
             modules: std::collections::HashMap::new(),

@@ -9,8 +9,8 @@ use framehop::{ExplicitModuleSectionInfo, Unwinder};
 use memmap2::Mmap;
 use object::{Object, ObjectSection, ObjectSegment};
 
+use super::FastMap;
 use super::address_space::AddressSpace;
-use super::fast_hash::FastMap;
 use super::frame_pointer_search::{CodeFile, Fit, MappedCode, candidates};
 use super::sample_tables::{Module, ModuleId, ModuleKind};
 use super::x86_64::UserRegs;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Scan, path_key};
+use super::Scan;
 use crate::perfdata::record::{self, misc};
 use crate::reader::address_space::Mapping;
 use crate::reader::generated_code::GeneratedMappings;
@@ -58,7 +58,7 @@ impl Scan<'_> {
         let build_id = mmap
             .build_id
             .clone()
-            .or_else(|| self.build_ids.get(&path_key(&mmap.path)).cloned());
+            .or_else(|| self.build_ids.get(&mmap.path).cloned());
         let key = (mmap.path.clone(), mmap.inode, build_id);
         if let Some(&id) = self.modules.get(&key) {
             return id;
@@ -116,7 +116,7 @@ impl Scan<'_> {
         *self.kernel_module.get_or_insert_with(|| {
             tables.add_module(Module {
                 path: "[kernel]".to_owned(),
-                build_id: build_ids.get(&path_key("[kernel.kallsyms]")).cloned(),
+                build_id: build_ids.get("[kernel.kallsyms]").cloned(),
                 kind: ModuleKind::Kernel,
                 pid: None,
             })
