@@ -35,10 +35,7 @@ pub struct Batch {
 }
 
 fn random_of(seed: u64, case: u64, part: u64) -> Random {
-    let mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ case << 2 ^ part;
-    let mut random = Random(mixed.wrapping_mul(0xD134_2543_DE82_EF95) | 1);
-    random.next();
-    random
+    Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ case << 2 ^ part)
 }
 
 /// Runs a batch; prints a line for each sequence.

@@ -15,7 +15,7 @@ const MAX_ATTEMPTS: usize = 400;
 /// Executes every form that is not excluded; prints its number and `has`, `missing` or `cannot`.
 pub fn probe() {
     test_memory::prepare(test_memory::LOW, false, false);
-    let mut random = Random(0x5EED);
+    let mut random = Random::new(0x5EED);
     for code in
         instruction_forms::known().filter(|code| instruction_forms::excluded(*code).is_none())
     {

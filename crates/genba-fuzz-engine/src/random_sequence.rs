@@ -5,22 +5,25 @@ mod branches;
 use iced_x86::{
     Decoder, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
 
 use crate::instruction_forms::{self, Form, Kind};
 
-/// A small random number generator (xorshift64*).
-pub struct Random(pub u64);
+/// Random numbers that follow from a seed, the same on every machine.
+pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+        self.0.next_u64()
     }
 
     pub fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 16) % limit
+        self.0.random_range(0..limit)
     }
 }
 

@@ -13,6 +13,8 @@ use genba_count::native::{
 use genba_run::{Cancel, Launcher};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 use object::{Object, ObjectSection};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt as _, SeedableRng as _};
 
 use crate::check::{self, Behaviour};
 use crate::programs::{Expect, Program};
@@ -25,18 +27,6 @@ pub static BLOCKS: AtomicU32 = AtomicU32::new(0);
 
 /// The word in which the register is kept.
 const SLOT: u8 = 62;
-
-/// Pseudo-random numbers (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    }
-}
 
 /// Whether an instruction is one that the program goes on from, at the next.
 fn can_be_replaced(instruction: &Instruction) -> bool {
@@ -75,7 +65,7 @@ fn edit(instruction: &Instruction, bytes: &[u8], garbage: u32) -> CodeEdit {
 }
 
 /// Edits of different instructions of a program.
-fn edits(path: &Path, random: &mut Random) -> Vec<CodeEdit> {
+fn edits(path: &Path, random: &mut Xoshiro256PlusPlus) -> Vec<CodeEdit> {
     let bytes = std::fs::read(path).expect("a program");
     let file = object::File::parse(bytes.as_slice()).expect("an ELF file");
     let text = file.section_by_name(".text").expect("code");
@@ -84,9 +74,9 @@ fn edits(path: &Path, random: &mut Random) -> Vec<CodeEdit> {
     let mut all: Vec<Instruction> = decoder.into_iter().filter(can_be_replaced).collect();
     let mut found = Vec::new();
     while found.len() < EDITS && !all.is_empty() {
-        let one = all.swap_remove((random.next() % all.len() as u64) as usize);
+        let one = all.swap_remove(random.random_range(0..all.len()));
         let at = (one.ip() - begin) as usize;
-        found.push(edit(&one, &code[at..at + one.len()], random.next() as u32));
+        found.push(edit(&one, &code[at..at + one.len()], random.random()));
     }
     found
 }
@@ -100,7 +90,7 @@ pub fn run(
     native: &Behaviour,
     run: u64,
 ) -> Vec<String> {
-    let mut random = Random(run);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(run);
     let path = std::fs::canonicalize(path).expect("a path");
     let request = DuetRequest {
         spec: check::request(directory, &path, program, false, false).spec,

@@ -471,7 +471,7 @@ unsafe fn begin(engine: &mut Engine, state: State, frame: usize, found: &Interru
 
 #[cfg(test)]
 mod tests {
-    use super::exponential;
+    use super::{exponential, next_random};
 
     #[test]
     fn intervals_are_exponentially_distributed() {
@@ -480,10 +480,7 @@ mod tests {
         let (mut sum, mut over) = (0, 0);
         let count = 100_000;
         for _ in 0..count {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let interval = exponential(random, mean);
+            let interval = exponential(next_random(&mut random), mean);
             sum += interval;
             over += u64::from(interval > mean);
         }

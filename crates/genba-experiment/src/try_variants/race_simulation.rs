@@ -6,6 +6,8 @@ use std::rc::Rc;
 
 use genba_model::{ChangeKind, TriedOutcome};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt as _, SeedableRng as _};
 
 use super::corrected_verdicts::{judge, layout_effect};
 use super::pooled_runs::PooledRuns;
@@ -13,15 +15,12 @@ use super::race::{Contender, RaceRules, RaceState, race};
 use super::{RunChange, VariantChange};
 use crate::{Comparer, NoObserver, Plan, VariantPlan};
 
-/// A small generator: xorshift64*, and normal deviates of it.
-struct Random(u64);
+/// Random numbers and normal deviates, the same on every machine.
+struct Random(Xoshiro256PlusPlus);
 
 impl Random {
     fn uniform(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.random()
     }
 
     fn normal(&mut self) -> f64 {
@@ -47,9 +46,8 @@ fn simulated_race(seed: u64, effects: &[f64], noise: f64, layouts: usize, second
     let mut template = Plan::new(vec![baseline.clone()]);
     template.seed = seed;
     let now = Rc::new(Cell::new(0.0));
-    let random = Rc::new(RefCell::new(Random(
-        seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-    )));
+    let random = Random(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let random = Rc::new(RefCell::new(random));
     let (clock, known) = (Rc::clone(&now), effects.to_vec());
     let burst = Cell::new(0.0);
     let runner = MockExecutor::new(move |spec: &CommandSpec| {
