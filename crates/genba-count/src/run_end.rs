@@ -1,8 +1,40 @@
-//! What the end of a run means for its counts: status, CPU time, completeness. Pure.
+//! From a run that has ended to its counts: status, CPU time, completeness. Pure.
 
 use std::ffi::OsString;
 
-use genba_model::{ExitKind, RunRecord};
+use genba_model::{CountEngine, ExitKind, ProcessCounts, RawCounts, RunRecord};
+use genba_run::Finished;
+
+use crate::CountRequest;
+
+/// What an engine counted in a run.
+pub struct CountedProcesses {
+    /// Counts of each process, the target first.
+    pub processes: Vec<ProcessCounts>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
+
+/// Returns the counts of a run by an engine that records jumps and calls everywhere or not at all.
+#[must_use]
+pub fn raw_counts(
+    engine: CountEngine,
+    request: &CountRequest,
+    finished: &Finished,
+    counted: CountedProcesses,
+) -> RawCounts {
+    RawCounts {
+        engine,
+        command: words(&request.spec.argv),
+        cpu_seconds: cpu_seconds(&finished.record),
+        wall_seconds: finished.record.wall_seconds,
+        exit: shell_status(finished.record.exit),
+        transfers: request.transfers.any(),
+        transfers_within: Vec::new(),
+        processes: counted.processes,
+        notes: (counted.notes.into_iter()).chain(finished.note()).collect(),
+    }
+}
 
 /// Returns the words of a command as text.
 #[must_use]
@@ -11,15 +43,13 @@ pub fn words(argv: &[OsString]) -> Vec<String> {
 }
 
 /// Returns user and system time of the target and the processes that it started, seconds.
-#[must_use]
-pub fn cpu_seconds(record: &RunRecord) -> f64 {
+fn cpu_seconds(record: &RunRecord) -> f64 {
     record.target.user + record.target.system + record.children.user + record.children.system
 }
 
 /// Returns the exit status as a shell gives it; what genba itself ended has the status of `timeout`
 /// or Ctrl-C.
-#[must_use]
-pub fn shell_status(exit: ExitKind) -> i32 {
+fn shell_status(exit: ExitKind) -> i32 {
     match exit {
         ExitKind::Code(code) => code,
         ExitKind::Signal { signal, .. } => 128 + signal,

@@ -42,7 +42,7 @@ use genba_run::{
 };
 
 use crate::engine::find_program;
-use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
+use crate::run_end::{cut_short, raw_counts};
 use crate::{CountError, CountRequest, Engine};
 
 pub use callgrind_file::{CallgrindCounts, ParseError, Position};
@@ -159,7 +159,7 @@ impl Engine for Callgrind {
         if let Some(reason) = own_crash(request.native_exit, finished.record.exit) {
             return Err(CountError::failed(NAME, request, reason));
         }
-        let mut outcome =
+        let mut counted =
             process_files::collect(directory.path(), finished.pid, request).map_err(|reason| {
                 let reason = match cut_short(finished.record.exit) {
                     Some(why) => format!(
@@ -171,7 +171,7 @@ impl Engine for Callgrind {
                 CountError::failed(NAME, request, reason)
             })?;
         let end = cut_short(finished.record.exit);
-        if let Some(target) = outcome.processes.first_mut() {
+        if let Some(target) = counted.processes.first_mut() {
             // The reason for which genba ended it says more than the signal.
             let ended = matches!(
                 finished.record.exit,
@@ -182,17 +182,7 @@ impl Engine for Callgrind {
                 _ => end,
             };
         }
-        Ok(RawCounts {
-            engine,
-            command: words(&request.spec.argv),
-            cpu_seconds: cpu_seconds(&finished.record),
-            wall_seconds: finished.record.wall_seconds,
-            exit: shell_status(finished.record.exit),
-            transfers: request.transfers.any(),
-            transfers_within: Vec::new(),
-            processes: outcome.processes,
-            notes: (outcome.notes.into_iter()).chain(finished.note()).collect(),
-        })
+        Ok(raw_counts(engine, request, &finished, counted))
     }
 }
 

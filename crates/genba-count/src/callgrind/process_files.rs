@@ -16,7 +16,7 @@ use super::valgrind_log::{Loaded, Log};
 use crate::CountRequest;
 use crate::elf_code::ElfCode;
 use crate::process_counts_builder::ProcessCountsBuilder;
-use crate::run_end::words;
+use crate::run_end::{CountedProcesses, words};
 
 /// Most of valgrind's messages that is read, bytes: a target can make it write without end.
 const MAX_LOG_BYTES: u64 = 64 << 20;
@@ -29,16 +29,12 @@ struct Files {
     log: Option<PathBuf>,
 }
 
-/// The counts of a run.
-pub struct Outcome {
-    /// Counts of each process, the target first.
-    pub processes: Vec<ProcessCounts>,
-    /// Notes for the user.
-    pub notes: Vec<String>,
-}
-
 /// Reads the files of all processes; the error says why there are no counts of the target.
-pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Outcome, String> {
+pub fn collect(
+    directory: &Path,
+    pid: i32,
+    request: &CountRequest,
+) -> Result<CountedProcesses, String> {
     let mut found = list(directory)?;
     let mut notes = Vec::new();
     let logs: BTreeMap<i32, Log> = (found.iter())
@@ -57,7 +53,7 @@ pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Out
         let others = found.len();
         notes.push(format!("{others} child processes are not counted"));
     }
-    Ok(Outcome { processes, notes })
+    Ok(CountedProcesses { processes, notes })
 }
 
 fn list(directory: &Path) -> Result<BTreeMap<i32, Files>, String> {

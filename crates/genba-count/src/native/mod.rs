@@ -27,7 +27,7 @@ use genba_engine::count_file_layout::{STATUS_CODE_CHANGES_UNSEEN, STATUS_FAILED,
 use genba_model::{CountEngine, ExitKind, ProcessCounts, RawCounts};
 use genba_run::{Cancel, Finished, Launcher, RunError};
 
-use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
+use crate::run_end::{CountedProcesses, cut_short, raw_counts, words};
 use crate::{CountError, CountRequest, Engine, Transfers};
 use burst_words::BurstFile;
 use count_file::Counts;
@@ -153,21 +153,17 @@ impl Engine for Native {
             processes.push(counted);
             processes.extend(vfork_children(counts, process, request));
         }
+        let counted = CountedProcesses {
+            processes,
+            notes: followed.notes,
+        };
         Ok(RawCounts {
-            engine: self.describe()?,
-            command: words(&request.spec.argv),
-            cpu_seconds: cpu_seconds(&finished.record),
-            wall_seconds: finished.record.wall_seconds,
-            exit: shell_status(finished.record.exit),
             transfers: request.transfers == Transfers::Everywhere,
             transfers_within: match &request.transfers {
                 Transfers::Within(spans) => spans.clone(),
                 _ => Vec::new(),
             },
-            processes,
-            notes: (followed.notes.into_iter())
-                .chain(finished.note())
-                .collect(),
+            ..raw_counts(self.describe()?, request, &finished, counted)
         })
     }
 }

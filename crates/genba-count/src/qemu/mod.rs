@@ -37,7 +37,7 @@ use genba_model::{CountEngine, RawCounts};
 use genba_run::{Cancel, Launcher};
 
 use crate::engine::find_program;
-use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
+use crate::run_end::{cut_short, raw_counts};
 use crate::{CountError, CountRequest, Engine};
 
 pub use plugin_file::{Block, Counts, Edge, ReadError, read};
@@ -153,22 +153,12 @@ impl Engine for Qemu {
             request.children,
         );
         let finished = launcher.run(&spec, cancel)?;
-        let mut outcome = process_files::collect(&counts, finished.pid, request)
+        let mut counted = process_files::collect(&counts, finished.pid, request)
             .map_err(|reason| CountError::failed(NAME, request, reason))?;
-        if let Some(target) = outcome.processes.first_mut() {
+        if let Some(target) = counted.processes.first_mut() {
             target.cut_short = cut_short(finished.record.exit).or(target.cut_short.take());
         }
-        Ok(RawCounts {
-            engine,
-            command: words(&request.spec.argv),
-            cpu_seconds: cpu_seconds(&finished.record),
-            wall_seconds: finished.record.wall_seconds,
-            exit: shell_status(finished.record.exit),
-            transfers: request.transfers.any(),
-            transfers_within: Vec::new(),
-            processes: outcome.processes,
-            notes: outcome.notes,
-        })
+        Ok(raw_counts(engine, request, &finished, counted))
     }
 }
 

@@ -7,18 +7,14 @@ use genba_model::ProcessCounts;
 use super::blocks_to_executions::convert;
 use super::plugin_file::{Counts, read};
 use crate::CountRequest;
-use crate::run_end::words;
-
-/// The counts of a run.
-pub struct Outcome {
-    /// Counts of each process, the target first.
-    pub processes: Vec<ProcessCounts>,
-    /// Notes for the user.
-    pub notes: Vec<String>,
-}
+use crate::run_end::{CountedProcesses, words};
 
 /// Reads the files of all processes; the error says why there are no counts of the target.
-pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Outcome, String> {
+pub fn collect(
+    directory: &Path,
+    pid: i32,
+    request: &CountRequest,
+) -> Result<CountedProcesses, String> {
     let mut others = Vec::new();
     let entries =
         std::fs::read_dir(directory).map_err(|error| format!("cannot list its files: {error}"))?;
@@ -36,7 +32,7 @@ pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Out
             Err(reason) => notes.push(format!("no counts of process {other}: {reason}")),
         }
     }
-    Ok(Outcome { processes, notes })
+    Ok(CountedProcesses { processes, notes })
 }
 
 fn process(directory: &Path, pid: i32, request: &CountRequest) -> Result<ProcessCounts, String> {
