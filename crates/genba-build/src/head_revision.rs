@@ -2,26 +2,16 @@
 
 use std::path::Path;
 
+use genba_model::Revision;
+
 use crate::BuildError;
 use crate::git_checkout::{git, rev_parse, root, run, text};
 
-/// A commit, and the state of the tree around it.
+/// A commit and the project that it is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadRevision {
-    /// Full hash.
-    pub hash: String,
-    /// Full hash of the first parent, if there is one.
-    pub parent: Option<String>,
-    /// Number of first-parent ancestors; `None` in a shallow clone, which does not know it.
-    pub position: Option<i64>,
-    /// Committer time, seconds since the epoch.
-    pub committed: i64,
-    /// First line of the message.
-    pub subject: String,
-    /// Branch; empty for a detached head.
-    pub branch: String,
-    /// Whether tracked files have changes that are not committed.
-    pub dirty: bool,
+    /// The commit, and the state of the tree around it.
+    pub revision: Revision,
     /// Name of the project: the last part of the remote's path, else of the tree's.
     pub project: String,
 }
@@ -71,7 +61,8 @@ pub fn head_revision(
             .unwrap_or_default()
             .to_owned()
     };
-    Ok(Some(HeadRevision {
+    let revision = Revision {
+        commit: hash,
         parent: parents
             .split(' ')
             .next()
@@ -86,11 +77,13 @@ pub fn head_revision(
         },
         dirty: reference.is_none()
             && !read(&["status", "--porcelain", "--untracked-files=no"])?.is_empty(),
+    };
+    Ok(Some(HeadRevision {
+        revision,
         project: match remote.is_empty() {
             true => name(&folder),
             false => name(&remote),
         },
-        hash,
     }))
 }
 
@@ -121,26 +114,25 @@ mod tests {
             assert!(command.status().expect("sh").success());
         };
         shell(script);
-        let head = head_revision(&folder, None)
-            .expect("read")
-            .expect("a commit");
+        let at = |reference: Option<&str>| {
+            let head = head_revision(&folder, reference).expect("read");
+            let head = head.expect("a commit");
+            (head.revision, head.project)
+        };
+        let (head, project) = at(None);
         assert_eq!((head.position, head.branch.as_str()), (Some(2), "trunk"));
         assert_eq!((head.subject.as_str(), head.dirty), ("two $(x)", false));
-        assert_eq!(head.project, "project");
-        let first = head_revision(&folder, Some("HEAD~1"))
-            .expect("read")
-            .expect("a commit");
-        assert_eq!(head.parent, Some(first.hash));
+        assert_eq!(project, "project");
+        let (first, _) = at(Some("HEAD~1"));
+        assert_eq!(head.parent, Some(first.commit));
         assert_eq!(first.parent, None);
         assert!(head_revision(&folder, Some("none")).is_err());
         shell(
             "echo 3 > f; git remote add origin git@example.org:a/b.git; git checkout -q --detach",
         );
-        let head = head_revision(&folder, None)
-            .expect("read")
-            .expect("a commit");
+        let (head, project) = at(None);
         assert_eq!(
-            (head.dirty, head.branch.as_str(), head.project.as_str()),
+            (head.dirty, head.branch.as_str(), project.as_str()),
             (true, "", "b")
         );
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use genba_model::{Direction, HostFingerprint};
+use genba_model::{Direction, HostFingerprint, Revision};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
@@ -76,26 +76,6 @@ impl Role {
             Self::Anchor => 1,
         }
     }
-}
-
-/// The state of the source tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Revision {
-    /// Full hash of the commit.
-    pub commit: String,
-    /// Full hash of its first parent; `None` for a root or where it is unknown.
-    pub parent: Option<String>,
-    /// Number of first-parent ancestors: the order of commits on a branch. `None` where it is
-    /// unknown, as in a shallow clone.
-    pub position: Option<i64>,
-    /// Committer time, seconds since the epoch.
-    pub committed: i64,
-    /// First line of the message.
-    pub subject: String,
-    /// Branch that was measured; empty for a detached head.
-    pub branch: String,
-    /// Whether the tree had changes that are not committed.
-    pub dirty: bool,
 }
 
 /// Identity of what ran.

@@ -37,6 +37,7 @@ mod profile_diff;
 mod proof;
 mod quantity;
 mod requests;
+mod revision;
 mod run;
 mod sampled_addresses;
 mod sampled_detail;
@@ -113,6 +114,7 @@ pub use profile_diff::{
 pub use proof::{CodeChange, Proof, ProofKind, Proven};
 pub use quantity::{Estimate, Unit};
 pub use requests::{RequestPart, Requests, SlowRequest};
+pub use revision::Revision;
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
 pub use sampled_addresses::{AddressWeight, SampledAddresses, SampledRegion, SampledRegionKind};
 pub use sampled_detail::{

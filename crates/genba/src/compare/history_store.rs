@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use genba_build::HeadRevision;
 use genba_case::Store;
 use genba_history::{History, Location, Recorded, RecordingContext, Revision, recording};
 use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS};
@@ -68,22 +69,17 @@ pub fn revision_at(
         .to_string_lossy()
         .into_owned();
     let head = genba_build::head_revision(here, reference).map_err(Failure::usage)?;
-    let Some(head) = head else {
+    let Some(HeadRevision {
+        mut revision,
+        project,
+    }) = head
+    else {
         return Ok((None, folder));
     };
-    let revision = Revision {
-        commit: head.hash,
-        parent: head.parent,
-        position: head.position,
-        committed: head.committed,
-        subject: head.subject,
-        branch: match head.branch.is_empty() && reference.is_none() {
-            true => branch_of_job(),
-            false => head.branch,
-        },
-        dirty: head.dirty,
-    };
-    Ok((Some(revision), head.project))
+    if revision.branch.is_empty() && reference.is_none() {
+        revision.branch = branch_of_job();
+    }
+    Ok((Some(revision), project))
 }
 
 /// The branch that a CI job is for; its checkout is of a commit, not of a branch.
