@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use genba_model::HistoryChange;
+
 use crate::engine::Row;
 use crate::recording_rows::{build, revision};
-use crate::{Build, History, Result, Revision, sample_bytes};
+use crate::{Build, History, Result, Revision, SeriesFilter, sample_bytes};
 
 /// Which points of a series; an empty text selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +78,42 @@ impl History {
         }
         sort(&mut points);
         Ok(points)
+    }
+
+    /// What was recorded of the binary that a change was first measured with; `None` where that was
+    /// measured outside a repository. An empty project or branch stands for all.
+    ///
+    /// # Errors
+    /// The database fails or is damaged.
+    pub fn build_after(
+        &mut self,
+        change: &HistoryChange,
+        project: &str,
+        branch: &str,
+    ) -> Result<Option<Build>> {
+        let series = self.series(&SeriesFilter {
+            project: project.to_owned(),
+            benchmark: change.benchmark.clone(),
+            variant: change.variant.clone(),
+            metric: change.metric.clone(),
+            host: change.host.clone(),
+            branch: branch.to_owned(),
+        })?;
+        let filter = PointFilter {
+            branch: branch.to_owned(),
+        };
+        // An empty variant selects all of them.
+        for one in (series.iter()).filter(|one| one.variant == change.variant) {
+            let mut points = self.points(one.id, &filter)?.into_iter();
+            let found = points.find(|point| {
+                let revision = point.revision.as_ref();
+                revision.is_some_and(|revision| revision.commit == change.first_after)
+            });
+            if let Some(point) = found {
+                return Ok(Some(point.build));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use genba_history::{Error, History, Location, PointFilter, Recorded, Role, SeriesFilter};
-use support::{host, measurement, recording, revision, sqlite, with_each_store};
+use support::{change, host, measurement, recording, revision, sqlite, with_each_store};
 
 fn all(history: &mut History) -> Vec<genba_model::SeriesSummary> {
     history.series(&SeriesFilter::default()).unwrap()
@@ -119,6 +119,32 @@ fn points_are_in_the_order_of_commits_with_their_anchors() {
                 .unwrap();
             assert_eq!(topic.len(), 3);
             assert!(topic.iter().all(|one| one.anchor.is_none()));
+        },
+    );
+}
+
+#[test]
+fn build_of_a_change_is_that_of_the_first_measurement_with_it() {
+    with_each_store(
+        "build_of_a_change_is_that_of_the_first_measurement_with_it",
+        |location| {
+            let mut history = History::open(location).unwrap();
+            for (key, variant, commit) in [("1", "", "c1"), ("2", "", "c2"), ("3", "O2", "c2")] {
+                let mut one = measurement("b", revision(commit, 1), &[1.0]);
+                one.variant = variant.to_owned();
+                one.build.recipe = Some(format!("make {variant}{commit}"));
+                history.record(&recording(key, vec![one])).unwrap();
+            }
+            let mut recipe = |variant: &str, commit: &str, branch: &str| {
+                let mut change = change(commit);
+                change.variant = variant.to_owned();
+                let build = history.build_after(&change, "project", branch).unwrap();
+                build.and_then(|one| one.recipe)
+            };
+            assert_eq!(recipe("", "c2", ""), Some("make c2".to_owned()));
+            assert_eq!(recipe("O2", "c2", "main"), Some("make O2c2".to_owned()));
+            assert_eq!(recipe("", "c3", ""), None);
+            assert_eq!(recipe("", "c2", "topic"), None);
         },
     );
 }

@@ -4,6 +4,8 @@ mod benchmark_driver;
 mod criterion;
 mod google_benchmark;
 mod hyperfine;
+mod import_files;
+mod import_recording;
 mod pytest_benchmark;
 
 use genba_model::Direction;
@@ -11,6 +13,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use criterion::benchmark_name as criterion_benchmark_name;
+pub use import_files::{files_of, read_file};
+pub use import_recording::{ImportContext, import_recording};
 
 /// Largest file that is read.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -69,6 +73,9 @@ impl ImportedBenchmark {
 /// Why a file cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
     /// The file is too large.
     #[error("has over {MAX_BYTES} bytes")]
     TooLarge,

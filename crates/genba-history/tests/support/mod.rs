@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use genba_history::{Build, Location, Measurement, Recording, Revision, Role};
-use genba_model::{Direction, HostFingerprint};
+use genba_model::{ChangeOrigin, Direction, Estimate, HistoryChange, HostFingerprint};
 use genba_testing::PostgresServer;
 
 /// Runs a test's body with an empty store of each kind.
@@ -56,6 +56,30 @@ pub fn measurement(benchmark: &str, revision: Revision, values: &[f64]) -> Measu
         revision: Some(revision),
         build: Build::default(),
         values: values.iter().copied().map(Some).collect(),
+    }
+}
+
+/// A change of benchmark `b` that was first measured with a commit.
+#[allow(dead_code, reason = "not each test binary uses it")]
+pub fn change(first_after: &str) -> HistoryChange {
+    HistoryChange {
+        series: 0,
+        benchmark: "b".to_owned(),
+        variant: String::new(),
+        metric: "wall".to_owned(),
+        unit: "seconds".to_owned(),
+        host: "aaaa".to_owned(),
+        commit: first_after.to_owned(),
+        subject: String::new(),
+        last_before: String::new(),
+        first_after: first_after.to_owned(),
+        before: Estimate::exact(1.0),
+        after: Estimate::exact(1.0),
+        change: Estimate::exact(1.0),
+        worse: true,
+        probability: 1.0,
+        origin: ChangeOrigin::Code,
+        environment: Vec::new(),
     }
 }
 

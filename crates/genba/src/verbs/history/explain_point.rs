@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_build::{CachedCheckout, commits_between, rev_parse};
 use genba_case::Store;
-use genba_history::{Build, History, PointFilter, SeriesFilter, named_change};
+use genba_history::{Build, History, named_change};
 use genba_model::{Bisection, ChangeOrigin, Document, HistoryChange};
 use genba_report::terminal;
 use genba_units::parse_duration;
@@ -100,33 +100,13 @@ pub fn run(args: &ExplainArgs, output: &Output) -> VerbResult {
 /// What was recorded of the binary that the change was first measured with.
 fn recorded_build(args: &ExplainArgs, change: &HistoryChange) -> Result<Build, Failure> {
     let mut history = History::open_existing(&args.select.store.location()?)?;
-    let series = history.series(&SeriesFilter {
-        project: args.select.project.clone(),
-        benchmark: change.benchmark.clone(),
-        variant: change.variant.clone(),
-        metric: change.metric.clone(),
-        host: change.host.clone(),
-        branch: args.select.branch.clone(),
-    })?;
-    let filter = PointFilter {
-        branch: args.select.branch.clone(),
-    };
-    let is_same = |one: &&genba_model::SeriesSummary| {
-        (&one.benchmark, &one.variant) == (&change.benchmark, &change.variant)
-    };
-    for one in series.iter().filter(is_same) {
-        let points = history.points(one.id, &filter)?;
-        let found = points.into_iter().find(|point| {
-            let revision = point.revision.as_ref();
-            revision.is_some_and(|revision| revision.commit == change.first_after)
-        });
-        if let Some(point) = found {
-            return Ok(point.build);
-        }
-    }
-    Err(Failure::usage(
-        "the change was measured outside a repository: there are no commits to search",
-    ))
+    history
+        .build_after(change, &args.select.project, &args.select.branch)?
+        .ok_or_else(|| {
+            Failure::usage(
+                "the change was measured outside a repository: there are no commits to search",
+            )
+        })
 }
 
 /// The directory of cases, as the children need it.
