@@ -8,11 +8,9 @@ use genba_model::{Investigation, Proof, ProofKind, Trial, Workload};
 use genba_prove::{FindingToProve, prove_finding};
 use genba_run::{Cancel, CommandSpec, Launcher, RunError, Shell};
 
+use crate::checked_predictions::{put_trials, trials};
 use crate::pipeline::write_page;
 use crate::{InvestigateError, Progress};
-
-/// Name of the case document with the checked predictions.
-pub const TRIALS: &str = "trials";
 
 /// Which finding is proven, and how.
 #[derive(Clone, Copy, Debug)]
@@ -70,13 +68,13 @@ pub fn prove_in_case(
     ) {
         finding.proven = Some(proven.clone());
         case.put_document("findings", &all.findings)?;
-        let mut trials: Vec<Trial> = case.get_document(TRIALS)?.unwrap_or_default();
+        let mut trials = trials(case)?;
         trials.retain(|trial| !(trial.in_flight && trial.finding == number));
         // What a fix may surpass tests no prediction.
         if proven.kind == ProofKind::Equivalent || proven.limits_fixes() {
             trials.push(Trial::in_flight(case.id(), &proof, proven));
         }
-        case.put_document(TRIALS, &trials)?;
+        put_trials(case, &trials)?;
         let page = case.page_path();
         if page.exists() {
             write_page(&page, &genba_report::page::html(&all))?;

@@ -31,6 +31,7 @@ pub use wording::diagnosis::findings;
 pub use wording::findings::next_command;
 pub use wording::gate::second_opinion;
 pub use wording::loop_verdicts::loop_verdict;
+pub use wording::proofs::checked_prediction;
 pub use wording::source_fix::{fix_by_hand, patch_header};
 
 #[cfg(test)]

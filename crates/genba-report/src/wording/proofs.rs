@@ -1,6 +1,7 @@
-//! Sentences of a proof: what was changed in the running program, and what it gained.
+//! Sentences of a proof: what was changed in the running program, and what it gained; and of a prediction that a
+//! comparison checked.
 
-use genba_model::{CodeChange, Estimate, Proof, ProofKind, Proven};
+use genba_model::{CodeChange, Estimate, Proof, ProofKind, Proven, Trial};
 use genba_units::format;
 
 use super::findings::ratio;
@@ -42,6 +43,26 @@ fn change(change: CodeChange) -> &'static str {
             "the branches that go one way are left out, with what only they compare"
         }
     }
+}
+
+/// Returns what a comparison says of a finding's prediction; without a trial, it was not decided.
+#[must_use]
+pub fn checked_prediction(trial: Option<&Trial>) -> String {
+    let Some(trial) = trial else {
+        return "no comparison was decided, so the finding was not checked".to_owned();
+    };
+    let holds = match trial.holds() {
+        true => "holds",
+        false => "does not hold",
+    };
+    format!(
+        "finding {} of case {} ({}): predicted {}, measured {}×; the prediction {holds}",
+        trial.finding,
+        trial.case,
+        trial.cause,
+        interval(&trial.predicted),
+        ratio(trial.measured.value),
+    )
 }
 
 fn interval(speedup: &Estimate) -> String {
@@ -196,6 +217,36 @@ mod tests {
             log_share: None,
             translated_cost: Some(estimate(1.2)),
         }
+    }
+
+    #[test]
+    fn a_checked_prediction_says_whether_it_holds() {
+        let estimate = |value: f64| Estimate {
+            value,
+            low: value - 0.1,
+            high: value + 0.1,
+        };
+        let mut trial = Trial {
+            case: "7f3a".to_owned(),
+            finding: 2,
+            cause: "quadratic".to_owned(),
+            function: String::new(),
+            line: None,
+            predicted: estimate(1.5),
+            measured: estimate(1.55),
+            metric: "wall".to_owned(),
+            verdict: genba_model::VerdictName::Faster,
+            comparison: None,
+            in_flight: false,
+            upper_bound: false,
+        };
+        assert_eq!(
+            checked_prediction(Some(&trial)),
+            "finding 2 of case 7f3a (quadratic): predicted 1.50× (1.40–1.60), measured 1.55×; the prediction holds"
+        );
+        trial.measured = estimate(2.0);
+        assert!(checked_prediction(Some(&trial)).ends_with("the prediction does not hold"));
+        assert!(checked_prediction(None).contains("not checked"));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! `genba bench`: compare commands.
 
 use clap::Args as ClapArgs;
+use genba_case::Store;
+use genba_investigate::FindingCheck;
 use genba_report::terminal;
 
-use crate::compare::{self, CompareArgs, Compared, FindingCheck};
-use crate::exit_code::VerbResult;
+use crate::compare::{self, CompareArgs, Compared};
+use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 
 /// Arguments of `genba bench`.
@@ -33,11 +35,13 @@ pub struct Args {
 
 /// Runs `genba bench`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let check = args.proves.as_deref().map(FindingCheck::find).transpose()?;
+    let check = args.proves.as_deref().map(finding_check).transpose()?;
     let output = &args.compare.styled(output);
     let mut done = compare::run(&args.compare, output)?;
     if let Some(check) = check {
-        done.notes.push(check.store(&done.whole)?);
+        let trial = check.store(&done.whole)?;
+        done.notes
+            .push(genba_report::checked_prediction(trial.as_ref()));
     }
     if args.compare.json.wanted() {
         for note in &done.notes {
@@ -51,6 +55,20 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.result(&text(&done, output))?;
     }
     Ok(done.exit)
+}
+
+/// The finding of `CASE` or `CASE:NUMBER`.
+fn finding_check(text: &str) -> Result<FindingCheck, Failure> {
+    let (case, number) = match text.split_once(':') {
+        Some((case, number)) => (case, number.parse().ok()),
+        None => (text, Some(1)),
+    };
+    let Some(number @ 1..) = number else {
+        return Err(Failure::usage(format!(
+            "--proves {text}: write CASE or CASE:NUMBER, as in 7f3a:2"
+        )));
+    };
+    Ok(FindingCheck::find(&Store::open_root(), case, number)?)
 }
 
 /// The reports as text, with notes and the path of the page.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_investigate::Options;
-use genba_investigate::proofs::{self, FirstProofs, TRIALS};
-use genba_model::{Calibration, Explanation, Investigation, Trial};
+use genba_investigate::proofs::{self, FirstProofs};
+use genba_model::{Explanation, Investigation};
 use genba_report::terminal;
 use genba_run::Output as Stream;
 
@@ -119,17 +119,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 
 /// Prints the checked predictions of all cases.
 fn calibration(args: &Args, output: &Output) -> VerbResult {
-    let store = Store::open_root();
-    let mut trials = Vec::new();
-    for case in store.list()? {
-        // A case that cannot be read is listed as such by `case list`.
-        let Ok(case) = store.find(&case.id) else {
-            continue;
-        };
-        let checked: Option<Vec<Trial>> = case.get_document(TRIALS)?;
-        trials.extend(checked.unwrap_or_default());
-    }
-    let all = Calibration::of(trials);
+    let all = genba_investigate::calibration(&Store::open_root())?;
     if args.json.wanted() {
         output.json(&args.json, "calibration", all)?;
     } else {
