@@ -13,7 +13,7 @@ use super::timeline;
 use crate::escape_html::escape_fit;
 use crate::safe_text;
 use crate::wall_flame_graph;
-use crate::wording::waits as wording;
+use crate::wording::{wait_findings, waits as wording};
 
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 200;
@@ -126,7 +126,7 @@ fn finding(out: &mut String, number: usize, one: &WaitFinding) {
          <b class=\"cause\">{number} {}</b> <span class=\"dim\">{}</span>\n<table class=\"facts2\">",
         speedup_figure(&one.predicted_speedup),
         one.cause.id(),
-        wording::title(one.cause),
+        wait_findings::title(one.cause),
     );
     let mut row = |kind: &str, words: &str| {
         if !words.is_empty() {
@@ -142,11 +142,14 @@ fn finding(out: &mut String, number: usize, one: &WaitFinding) {
         row("waiter", &wording::place(&one.waiter));
     }
     if let Some(holder) = &one.holder {
-        row(wording::holder_role(one.cause), &wording::place(holder));
+        row(
+            wait_findings::holder_role(one.cause),
+            &wording::place(holder),
+        );
     }
     row("object", one.object.as_deref().unwrap_or_default());
-    row("seen", &wording::evidence(one));
-    row("fix", &wording::fix(one));
+    row("seen", &wait_findings::evidence(one));
+    row("fix", &wait_findings::fix(one));
     out.push_str("</table></div>\n");
 }
 
@@ -249,7 +252,7 @@ fn wait_table(out: &mut String, all: &Waits) {
             escape_lt(&format::seconds(one.seconds)),
             heat(one.critical_share),
             escape_lt(&format::share(one.critical_share)),
-            format::count(wording::rounded(one.count) as f64),
+            format::count(wait_findings::rounded(one.count) as f64),
             one.threads,
             wording::short_reason(one.reason),
             escape_fit(one.object.as_deref().unwrap_or_default(), 60),

@@ -8,7 +8,7 @@ use super::findings::fact;
 use super::{remark, wrap};
 use crate::terminal::screen::{DIM, GOOD, HEAD, PLAIN, STRONG, WARM, heat};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::wording::{findings, waits as wording};
+use crate::wording::{findings, wait_findings, waits as wording};
 use crate::{Screen, safe_text};
 
 /// Maximum number of rows of a table, and of findings.
@@ -161,13 +161,13 @@ fn finding(out: &mut String, number: &str, one: &WaitFinding, screen: Screen) {
     let gap = screen.columns().saturating_sub(used).clamp(2, 40);
     let gain = screen.paint(GOOD, &gain);
     out.push_str(&format!("{left}{}{gain}\n", " ".repeat(gap)));
-    fact(out, "cause", wording::title(one.cause), screen);
+    fact(out, "cause", wait_findings::title(one.cause), screen);
     fact(out, "share", &wording::wall_share(&one.wall_share), screen);
     if wording::is_known(&one.waiter) {
         fact(out, "waiter", &wording::place(&one.waiter), screen);
     }
     if let Some(holder) = &one.holder {
-        let role = wording::holder_role(one.cause);
+        let role = wait_findings::holder_role(one.cause);
         fact(out, role, &wording::place(holder), screen);
     }
     fact(
@@ -176,8 +176,8 @@ fn finding(out: &mut String, number: &str, one: &WaitFinding, screen: Screen) {
         one.object.as_deref().unwrap_or_default(),
         screen,
     );
-    fact(out, "seen", &wording::evidence(one), screen);
-    fact(out, "fix", &wording::fix(one), screen);
+    fact(out, "seen", &wait_findings::evidence(one), screen);
+    fact(out, "fix", &wait_findings::fix(one), screen);
 }
 
 fn critical_path(out: &mut String, all: &Waits, screen: Screen) {
@@ -252,7 +252,7 @@ fn wait_table(out: &mut String, all: &Waits, screen: Screen) {
         table.row(vec![
             format::seconds(one.seconds).into(),
             Cell::new(format::share(one.critical_share), heat(one.critical_share)),
-            Cell::new(format::count(wording::rounded(one.count) as f64), DIM),
+            Cell::new(format::count(wait_findings::rounded(one.count) as f64), DIM),
             wording::short_reason(one.reason).into(),
             one.object.as_deref().unwrap_or_default().into(),
             wording::place(&one.waiter).into(),

@@ -34,6 +34,7 @@ pub mod source_fix;
 pub(crate) mod sweep;
 pub(crate) mod try_variants;
 pub(crate) mod verdicts;
+pub(crate) mod wait_findings;
 pub(crate) mod waits;
 
 #[cfg(test)]
