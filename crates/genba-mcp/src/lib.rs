@@ -15,6 +15,7 @@ mod command_lines;
 mod patch_paths;
 mod rendered;
 mod server;
+mod tool_result;
 mod tools;
 mod workspace;
 
