@@ -7,6 +7,7 @@ pub mod conversions;
 pub(crate) mod copied_bytes;
 pub mod event_places;
 pub mod from_profile;
+mod function_input;
 pub(crate) mod functions_with_callees;
 pub(crate) mod kernel_work;
 pub(crate) mod library_time;
