@@ -26,7 +26,7 @@ use crate::{InvestigateError, Options, Outcome, Progress, waits};
 const STACK_RATE_HZ: u64 = 499;
 
 /// Investigates processes that run already, with those that they started, for about `time`: a third
-/// each for samples of instructions, for samples with stacks, and for waits. Event counters count all
+/// each for samples of instructions, for samples with stacks, and for waits, which have two where nothing ran. Event counters count all
 /// the while that instructions are sampled.
 ///
 /// # Errors
@@ -145,6 +145,11 @@ impl Watched<'_> {
             located = locate_recording(&self.case, &path, self.options, recorded.duration_seconds)?;
         }
         let mut script = None;
+        // What never ran has no stacks: their time is for its waits.
+        let time_for_waits = match &located.profile {
+            Some(_) => self.part,
+            None => self.part * 2,
+        };
         if let Some(flat) = located.profile.take() {
             let (stacked, functions) = self.stacks(&flat, progress);
             script = functions;
@@ -153,7 +158,7 @@ impl Watched<'_> {
                 None => flat,
             });
         }
-        let waits = self.waits(progress);
+        let waits = self.waits(time_for_waits, progress);
         progress.update("writing the page", None);
         let investigation = Investigation {
             case: self.case.id().to_owned(),
@@ -260,12 +265,12 @@ impl Watched<'_> {
     }
 
     /// What the first process waits for; `None` where this user may not look.
-    fn waits(&mut self, progress: &mut dyn Progress) -> Option<Waits> {
+    fn waits(&mut self, time: Duration, progress: &mut dyn Progress) -> Option<Waits> {
         let &pid = self.pids.first()?;
         if self.cancel.is_triggered() {
             return None;
         }
-        let seconds = self.part.as_secs_f64();
+        let seconds = time.as_secs_f64();
         match waits::of_process(pid, Some(seconds), false, self.cancel, progress) {
             Ok(waits) => Some(waits),
             Err(error) => {
