@@ -1,5 +1,6 @@
 //! Errors of an investigation.
 
+use genba_attribution::AttributionError;
 use genba_case::Error as CaseError;
 use genba_count::CountError;
 use genba_model::{ExitKind, RunRecord};
@@ -40,6 +41,9 @@ pub enum InvestigateError {
         /// The cause.
         source: std::io::Error,
     },
+    /// Counts cannot be given to functions.
+    #[error(transparent)]
+    Attribution(#[from] AttributionError),
     /// A proof failed.
     #[error(transparent)]
     Prove(#[from] ProveError),

@@ -9,6 +9,7 @@
 
 mod attached_process;
 mod callgrind_simulation;
+mod checked_predictions;
 pub mod diff;
 mod enough_samples;
 mod error;
@@ -20,9 +21,9 @@ mod findings;
 mod follow_up_runs;
 pub mod growth;
 mod input_files;
+mod investigation_options;
 pub mod join_counts;
 mod library_requests;
-mod noise_floors_of_runs;
 pub mod observations;
 mod observations_by_instruction;
 mod observed_code;
@@ -41,8 +42,10 @@ pub mod waits;
 pub mod workload_causes;
 
 pub use attached_process::{command_line, investigate_processes};
+pub use checked_predictions::{FindingCheck, calibration};
 pub use error::{InvestigateError, in_words};
 pub use explanation::{explain_recording, stored_explanation};
-pub use pipeline::{MAX_ANNOTATIONS, Options, Outcome, investigate};
+pub use investigation_options::{MAX_ANNOTATIONS, Options};
+pub use pipeline::{Outcome, investigate};
 pub use progress::Progress;
 pub use snapshot_cases::{SnapshotNews, SnapshotOptions, snapshots};

@@ -14,85 +14,17 @@ use genba_model::{
 };
 use genba_observe::Observations;
 use genba_profile::perf_stat;
-use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Executor, Finished, Launcher, RunError};
 use genba_stats::StopRule;
 
 use crate::event_counters::CounterOptions;
 use crate::findings::explain_script;
-use crate::join_counts::ExecutionCountOptions;
 use crate::repeat_runs::{self, Repeat};
 use crate::sampling::BeforeSampling;
 use crate::time_limit::{
     MIN_SHARE_OF_LIMIT_OF_LONG_RUN, SHARE_OF_LIMIT_FOR_FIRST_RUN, budget_within, shortest_part,
 };
-use crate::{InvestigateError, Progress, event_counters, noise_floors_of_runs, run_summary};
-
-/// Options of an investigation.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Time for the repeated runs; counting takes another run, sampling half as much time or two runs.
-    pub budget: Duration,
-    /// Measure a command that fails.
-    pub ignore_failure: bool,
-    /// How to sample.
-    pub record: RecordOptions,
-    /// How to count executions; `None` to skip counting.
-    pub executions: Option<ExecutionCountOptions>,
-    /// Sample with stacks as well, in runs of their own.
-    pub stacks: bool,
-    /// Sample functions of Python and Ruby as well, in a run of their own, where the command runs
-    /// one of these interpreters.
-    pub script: bool,
-    /// Time after which no optional run is started: a long command then has few runs and no counters.
-    pub answer_within: Option<Duration>,
-    /// Time for all of it: what comes last is skipped, and runs that are longer are cut short.
-    pub limit: Option<Duration>,
-    /// Maximum number of annotated functions.
-    pub annotations: usize,
-    /// Old and new path prefix of sources that were moved after the build.
-    pub source_prefixes: Vec<(String, String)>,
-    /// Version of genba, stored in the case.
-    pub version: String,
-}
-
-/// Default of [`Options::annotations`]. Chosen: a page with more is not read to its end.
-pub const MAX_ANNOTATIONS: usize = 8;
-
-impl Options {
-    /// An investigation for its findings alone: the time for runs, the time for the count, and the
-    /// time after which no optional run is started.
-    #[must_use]
-    pub fn for_findings(
-        budget: Duration,
-        count: Duration,
-        answer_within: Duration,
-        version: &str,
-    ) -> Self {
-        Self {
-            budget,
-            ignore_failure: false,
-            executions: Some(ExecutionCountOptions {
-                engine: None,
-                limit: count,
-                other: None,
-            }),
-            record: RecordOptions {
-                command_line: std::env::args_os()
-                    .map(|word| genba_run::text_of(&word))
-                    .collect(),
-                ..RecordOptions::default()
-            },
-            stacks: false,
-            script: false,
-            answer_within: Some(answer_within),
-            limit: None,
-            annotations: MAX_ANNOTATIONS,
-            source_prefixes: Vec::new(),
-            version: version.to_owned(),
-        }
-    }
-}
+use crate::{InvestigateError, Options, Progress, event_counters, run_summary};
 
 /// The result of an investigation.
 #[derive(Debug)]
@@ -222,7 +154,7 @@ impl Pipeline<'_> {
         let measured: f64 = runs.iter().map(|run| run.cpu().total()).sum();
         let hazards = genba_host::current_hazards(watch.stop(measured));
         self.case.put_document("hazards", &hazards)?;
-        let noise_floor = noise_floors_of_runs::noise_floors(&runs);
+        let noise_floor = run_summary::noise_floors(&runs);
         let runs = run_summary::summarise(runs);
         let usual = runs
             .runs
@@ -344,7 +276,7 @@ impl Pipeline<'_> {
             runs_for_noise_floor: self
                 .options
                 .answer_within
-                .map(|_| noise_floors_of_runs::MIN_RUNS),
+                .map(|_| run_summary::MIN_RUNS_FOR_NOISE_FLOOR),
             cut: (self.options.limit).map(|limit| limit.mul_f64(SHARE_OF_LIMIT_FOR_FIRST_RUN)),
             whole: self.options.limit,
         };

@@ -1,7 +1,7 @@
-//! Summary of repeated runs: medians, outliers. Pure.
+//! Summary of repeated runs: medians, outliers, noise floors. Pure.
 
 use genba_explain::RunFacts;
-use genba_model::{Metric, MetricSummary, RunRecord, RunSummary};
+use genba_model::{Metric, MetricSummary, NoiseFloor, RunRecord, RunSummary};
 
 /// Distance of an outlier from the median, in scaled MADs (recommended by Iglewicz and Hoaglin, "How
 /// to Detect and Handle Outliers", 1993).
@@ -59,6 +59,33 @@ pub fn run_facts(runs: &RunSummary) -> RunFacts {
     }
 }
 
+/// Returns the pairs of a comparison of this workload in about the time of the runs.
+fn pairs(runs: usize) -> usize {
+    // With fewer pairs there is no verdict.
+    (runs / 2).max(genba_stats::MIN_PAIRS)
+}
+
+/// Returns the smallest differences that comparing two versions of this workload would show in about
+/// the time of its runs; metrics with too few runs are omitted.
+#[must_use]
+pub fn noise_floors(runs: &[RunRecord]) -> Vec<NoiseFloor> {
+    [Metric::Wall, Metric::User]
+        .into_iter()
+        .filter_map(|metric| {
+            let values: Vec<f64> = runs.iter().map(|run| run.metric(metric)).collect();
+            // Times of zero have no ratio, such as user time of a program that stays in the kernel.
+            if values.len() < MIN_RUNS_FOR_NOISE_FLOOR || values.iter().any(|&value| value <= 0.0) {
+                return None;
+            }
+            let share = genba_stats::noise_floor(&values, pairs(values.len())).ok()?;
+            Some(NoiseFloor { metric, share })
+        })
+        .collect()
+}
+
+/// Minimum number of runs for a noise floor: with fewer the scatter is unknown.
+pub(crate) const MIN_RUNS_FOR_NOISE_FLOOR: usize = 6;
+
 #[cfg(test)]
 mod tests {
     use genba_run::Finished;
@@ -86,5 +113,18 @@ mod tests {
     fn summary_of_no_runs_is_empty() {
         let summary = summarise(Vec::new());
         assert!(summary.metrics.is_empty() && summary.outliers.is_empty());
+    }
+
+    #[test]
+    fn no_runs_have_no_noise_floor() {
+        assert!(noise_floors(&[]).is_empty());
+    }
+
+    #[test]
+    fn metric_with_times_of_zero_has_no_noise_floor() {
+        let floors = noise_floors(&runs(&[1.0, 1.1, 1.0, 1.2, 1.1, 1.0, 1.1, 1.0]));
+        assert_eq!(floors.len(), 1, "user time of the mock is 0");
+        assert_eq!(floors[0].metric, Metric::Wall);
+        assert!(floors[0].share > 0.0);
     }
 }

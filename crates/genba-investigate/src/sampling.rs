@@ -12,6 +12,7 @@ use genba_profile::RecordOutcome;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions, SampleCounts};
 use genba_run::Finished;
 
+use crate::Options;
 use crate::enough_samples::{
     ENOUGH_SAMPLES, ENOUGH_STACK_SAMPLES, SHARE_OF_BUDGET_PER_RECORDING, stack_rate_for,
 };
@@ -20,7 +21,7 @@ use crate::findings::findings;
 use crate::join_counts::Sampled;
 use crate::observations::OBSERVATIONS;
 use crate::observed_place::hottest_lines;
-use crate::pipeline::{Options, Pipeline};
+use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress, script_sampling};
 
 /// Minimum share of the time for a function to be annotated.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use genba_attribution::AttributionError;
 use genba_campaign::CampaignError;
 use genba_case::Error as CaseError;
 use genba_count::CountError;
@@ -130,12 +131,27 @@ impl From<SuiteError> for Failure {
     }
 }
 
+impl From<AttributionError> for Failure {
+    fn from(error: AttributionError) -> Self {
+        let exit = match error {
+            AttributionError::Read(_)
+            | AttributionError::NoSuchFunction { .. }
+            | AttributionError::NoDataAddresses { .. }
+            | AttributionError::NotCalled { .. } => Exit::Usage,
+            AttributionError::NoSamples { .. } => Exit::TargetFailed,
+            AttributionError::NoCode { .. } => Exit::Unsupported,
+        };
+        Self::new(exit, error)
+    }
+}
+
 impl From<InvestigateError> for Failure {
     fn from(error: InvestigateError) -> Self {
         let exit = match error {
             InvestigateError::Run(error) => return error.into(),
             InvestigateError::Profile(error) => return error.into(),
             InvestigateError::Count(error) => return error.into(),
+            InvestigateError::Attribution(error) => return error.into(),
             InvestigateError::TargetFailed { .. } => Exit::TargetFailed,
             InvestigateError::Interrupted { .. } => Exit::Interrupted,
             InvestigateError::Prove(_) => Exit::Unsupported,

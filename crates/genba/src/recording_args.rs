@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use genba_attribution::{AttributionError, ResolveOptions, ResolvedProfile};
+use genba_attribution::{ResolveOptions, ResolvedProfile};
 use genba_case::{Case, Error as CaseError, Store};
 use genba_code::SourceCache;
 use genba_import::Imported;
@@ -15,7 +15,7 @@ use genba_profile::jit;
 use genba_runtime::script::ScriptError;
 use genba_units::parse_positive_number;
 
-use crate::exit_code::{Exit, Failure};
+use crate::exit_code::Failure;
 
 /// The recording that is read where none is given.
 const DEFAULT_INPUT: &str = "perf.data";
@@ -207,8 +207,7 @@ impl RecordingArgs {
             stacks: false,
             kernel_names: true,
         };
-        genba_attribution::data_profile(&self.recording_path()?, &options)
-            .map_err(|error| failure(&error))
+        genba_attribution::data_profile(&self.recording_path()?, &options).map_err(Failure::from)
     }
 
     /// Opens the recording and joins it with the code.
@@ -219,8 +218,7 @@ impl RecordingArgs {
             stacks,
             kernel_names,
         };
-        let mut resolved =
-            ResolvedProfile::open(&path, &options).map_err(|error| failure(&error))?;
+        let mut resolved = ResolvedProfile::open(&path, &options).map_err(Failure::from)?;
         self.join(&mut resolved)?;
         Ok(resolved)
     }
@@ -258,7 +256,7 @@ impl RecordingArgs {
             ..ResolveOptions::default()
         };
         let (resolved, samples) =
-            ResolvedProfile::open_with_samples(&path, &options).map_err(|error| failure(&error))?;
+            ResolvedProfile::open_with_samples(&path, &options).map_err(Failure::from)?;
         Ok(resolved.sampled_detail(&samples))
     }
 
@@ -290,7 +288,7 @@ impl RecordingArgs {
             ..ResolveOptions::default()
         };
         let resolved = ResolvedProfile::open_for(&path, &options, function);
-        let mut resolved = resolved.map_err(|error| failure(&error))?;
+        let mut resolved = resolved.map_err(Failure::from)?;
         if let Some(resolved) = &mut resolved {
             self.join(resolved)?;
         }
@@ -396,17 +394,4 @@ fn join_here(scale: f64) -> Join {
         }),
         host,
     }
-}
-
-/// The failure, with its exit code, of an error in reading a recording.
-pub fn failure(error: &AttributionError) -> Failure {
-    let exit = match error {
-        AttributionError::Read(_)
-        | AttributionError::NoSuchFunction { .. }
-        | AttributionError::NoDataAddresses { .. }
-        | AttributionError::NotCalled { .. } => Exit::Usage,
-        AttributionError::NoSamples { .. } => Exit::TargetFailed,
-        AttributionError::NoCode { .. } => Exit::Unsupported,
-    };
-    Failure::new(exit, error)
 }

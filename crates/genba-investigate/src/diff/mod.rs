@@ -8,15 +8,15 @@
 mod against_baseline;
 mod align_instructions;
 mod align_lines;
+mod counted_change;
 mod function_rows;
-mod grown_lines;
 mod lines_and_instructions;
 mod moved_functions;
 mod profile_diff;
 mod profile_side;
 
 pub use against_baseline::{Subject, diff_against_baseline};
-pub use grown_lines::set_grown_lines;
+pub use counted_change::counted_change;
 pub use profile_diff::diff;
 pub use profile_side::{Effort, Side};
 

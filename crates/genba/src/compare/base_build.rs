@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use genba_build::{BuildError, CachedCheckout, cached_checkout};
 use genba_investigate::Progress as _;
-use genba_investigate::diff::set_grown_lines;
-use genba_investigate::execution_counts::{self, CountPlan};
+use genba_investigate::diff::counted_change;
 use genba_model::{ExitKind, InstructionChange};
 use genba_run::{Cancel, CommandSpec, Launcher, Output as Stream};
 
@@ -112,8 +111,8 @@ fn run_build(
         return Ok(());
     };
     let said = String::from_utf8_lossy(&done.stderr.captured);
-    let start = said.len().saturating_sub(MAX_ERROR_BYTES);
-    let end = said.get(start..).unwrap_or(&said);
+    let start = said.ceil_char_boundary(said.len().saturating_sub(MAX_ERROR_BYTES));
+    let end = &said[start..];
     Err(Failure::new(
         Exit::TargetFailed,
         format!("the build {how}: {line}\n{}", end.trim()),
@@ -130,23 +129,11 @@ pub fn count_both(
     let [base, change] = plan.variants.as_slice() else {
         return Err(Failure::usage("two variants are counted, not more"));
     };
-    let mut launcher = Launcher::new()?;
     let mut progress = ProgressLine::new(output);
-    let mut count = |spec: &CommandSpec| {
-        let plan = CountPlan {
-            engine: None,
-            transfers: genba_count::Transfers::None,
-            children: true,
-            native: false,
-            ignore_failure: true,
-            observe: false,
-        };
-        execution_counts::count(&mut launcher, spec, &plan, cancel, &mut progress)
-    };
-    let (base, change) = (count(&base.spec)?, count(&change.spec)?);
-    let mut counted = genba_attribution::instruction_change(&base.raw, &change.raw)
-        .map_err(|error| crate::recording_args::failure(&error))?;
-    let detail = genba_attribution::counted_detail;
-    set_grown_lines(&mut counted, &detail(&base.raw), &detail(&change.raw));
-    Ok(counted)
+    Ok(counted_change(
+        &base.spec,
+        &change.spec,
+        cancel,
+        &mut progress,
+    )?)
 }

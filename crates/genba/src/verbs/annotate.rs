@@ -11,7 +11,7 @@ use genba_units::format;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
 use crate::output::Output;
-use crate::recording_args::{RecordingArgs, failure};
+use crate::recording_args::RecordingArgs;
 
 /// Syntax of assembly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -133,7 +133,7 @@ impl AnnotatedCase {
         let resolved = self.resolved.insert(resolved);
         let options = AnnotateOptions::new(genba_report::loop_verdict);
         let annotation = resolved.annotate(function, &options, &mut self.recording.sources());
-        annotation.map_err(|error| failure(&error))
+        annotation.map_err(Failure::from)
     }
 }
 
@@ -194,5 +194,5 @@ fn from_recording(
         Err(AttributionError::NoSuchFunction { .. }) => whole(true, sources)?,
         other => other,
     };
-    annotation.map_err(|error| failure(&error))
+    annotation.map_err(Failure::from)
 }

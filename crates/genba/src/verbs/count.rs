@@ -168,7 +168,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let native = counted.native_cpu_seconds();
     let (mut counts, lines) =
         genba_attribution::counts_without_lines(&counted.raw, args.per.as_ref(), native)
-            .map_err(|error| crate::recording_args::failure(&error))?;
+            .map_err(Failure::from)?;
     counts.observation = observed;
     let exit = exit(&counts, args.ignore_failure, cancel.is_triggered());
     if args.json.wanted() {

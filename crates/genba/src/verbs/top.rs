@@ -245,7 +245,7 @@ fn resolved(tail: &RecordingTail, directory: &Path) -> Result<ResolvedProfile, F
         kernel_names: true,
         ..ResolveOptions::default()
     };
-    ResolvedProfile::open(&path, &options).map_err(|error| crate::recording_args::failure(&error))
+    ResolvedProfile::open(&path, &options).map_err(Failure::from)
 }
 
 /// Runs the live view until q or Ctrl-C.
@@ -332,7 +332,7 @@ fn annotated(tail: &RecordingTail, directory: &Path, function: &str, width: usiz
         };
         resolved
             .annotate(function, &options, &mut SourceCache::new())
-            .map_err(|error| crate::recording_args::failure(&error))
+            .map_err(Failure::from)
     });
     match made {
         Ok(annotation) => {

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
@@ -21,8 +20,6 @@ use crate::session::ExperimentArgs;
 
 /// Placeholder.
 const FILE: &str = "FILE";
-/// Up to this many removed regions are named in a variant's name.
-const MAX_NAMED_REGIONS: usize = 3;
 
 /// Arguments of `genba bisect source`.
 #[derive(Debug, ClapArgs)]
@@ -124,33 +121,6 @@ struct RegionRemover<'a> {
 }
 
 impl RegionRemover<'_> {
-    fn variant_name(&self, off: &[usize]) -> String {
-        let of = |index: &usize| {
-            let region = &self.regions.all[*index];
-            format!("{} ({}–{})", region.name, region.line, region.end_line)
-        };
-        match off {
-            [] => "the whole file".to_owned(),
-            few if few.len() <= MAX_NAMED_REGIONS => {
-                let names: Vec<String> = few.iter().map(of).collect();
-                format!("without {}", names.join(", "))
-            }
-            many => {
-                let lines = |index: &usize| self.regions.all[*index].line;
-                let first = many.iter().map(lines).min().unwrap_or(0);
-                let last = many.iter().map(lines).max().unwrap_or(0);
-                // The same regions have the same name in every session.
-                let mut hash = DefaultHasher::new();
-                many.hash(&mut hash);
-                format!(
-                    "without {} regions from lines {first} to {last} ({:08x})",
-                    many.len(),
-                    hash.finish() as u32
-                )
-            }
-        }
-    }
-
     fn variant(&self, off: &[usize]) -> Result<VariantPlan, Failure> {
         let number = self.written.get();
         self.written.set(number + 1);
@@ -164,7 +134,7 @@ impl RegionRemover<'_> {
         write()
             .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
         let values = BTreeMap::from([(FILE.to_owned(), path.display().to_string())]);
-        let name = self.variant_name(off);
+        let name = self.regions.name_without(off);
         let mut variant =
             variant_with_values(&self.args.experiment, &name, &self.args.command, &values)?;
         variant.command = genba_run::join_words(&self.args.command);

@@ -1,24 +1,52 @@
-//! Which line of a function executes most instructions more than in another build.
+//! The instructions of two builds, counted: which functions execute more, and which line of each most.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use genba_count::Transfers;
 use genba_model::{CountedDetail, InstructionChange};
+use genba_run::{Cancel, CommandSpec, Launcher};
 
 use super::align_lines::{Lines, Place, pairs};
+use crate::execution_counts::{self, CountPlan};
+use crate::{InvestigateError, Progress};
 
 /// Functions whose lines are looked for.
 const MAX_FUNCTIONS: usize = 20;
 /// Longest source file that is read, bytes.
 const MAX_FILE: u64 = 16 << 20;
 
+/// Counts the instructions of a base and of a change, one run each, whether or not they fail.
+///
+/// # Errors
+/// When no engine can serve, a command cannot be started, or the counts are of no function.
+pub fn counted_change(
+    base: &CommandSpec,
+    change: &CommandSpec,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+) -> Result<InstructionChange, InvestigateError> {
+    let plan = CountPlan {
+        engine: None,
+        transfers: Transfers::None,
+        children: true,
+        native: false,
+        ignore_failure: true,
+        observe: false,
+    };
+    let mut launcher = Launcher::new()?;
+    let mut count =
+        |spec: &CommandSpec| execution_counts::count(&mut launcher, spec, &plan, cancel, progress);
+    let (base, change) = (count(base)?.raw, count(change)?.raw);
+    let mut counted = genba_attribution::instruction_change(&base, &change)?;
+    let detail = genba_attribution::counted_detail;
+    set_grown_lines(&mut counted, &detail(&base), &detail(&change));
+    Ok(counted)
+}
+
 /// Replaces the first line of functions that have grown by the line that grew most. Lines correspond by
 /// their text, where the sources of both builds are there, else by number.
-pub fn set_grown_lines(
-    counted: &mut InstructionChange,
-    base: &CountedDetail,
-    change: &CountedDetail,
-) {
+fn set_grown_lines(counted: &mut InstructionChange, base: &CountedDetail, change: &CountedDetail) {
     let mut sources = Sources::default();
     let grown = counted
         .functions
