@@ -1,11 +1,27 @@
 //! Runner that counts user instructions exactly, without a PMU: metric `exact-instructions`.
 
 use genba_count::{CountError, CountRequest, choose};
-use genba_model::{CpuTime, ExitKind};
+use genba_model::{CpuTime, EXACT_INSTRUCTIONS, ExitKind};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher, RunError};
 
-use crate::ExperimentError;
 use crate::runner::{Measured, Runner};
+use crate::{ExperimentError, Plan, Stop};
+
+/// The plan of one run of each variant by an [`ExactRunner`].
+#[must_use]
+pub fn counting_plan(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    EXACT_INSTRUCTIONS.clone_into(&mut plan.primary);
+    plan.counters = vec![plan.primary.clone()];
+    plan.metrics.clear();
+    plan.stop = Stop::Blocks(1);
+    (plan.min_runs, plan.max_runs, plan.warmup) = (0, None, 0);
+    // The count depends a little on where the stack is.
+    plan.vary_environment = false;
+    // The engine does not capture the output.
+    plan.check_output = false;
+    plan
+}
 
 /// Runs every measured command under a count engine. Its times include the overhead of counting.
 /// The output of the target is not captured, so that neither metrics in the output nor a check of

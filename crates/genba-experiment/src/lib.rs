@@ -39,6 +39,7 @@ pub mod run_journal;
 mod run_plan;
 mod runner;
 mod sequential_judges;
+mod shell_start;
 mod stored_blocks;
 pub mod sweep;
 pub mod try_variants;
@@ -47,7 +48,7 @@ pub use compare_with_case::{check_same_host, compare_with_case};
 pub use comparer::{Comparer, SingleRun};
 pub use comparison_report::{ReportContext, now, report};
 pub use error::ExperimentError;
-pub use exact_instructions::ExactRunner;
+pub use exact_instructions::{ExactRunner, counting_plan};
 pub use measurement::{End, Measurement};
 pub use merge_reports::merge;
 pub use observer::{FinishedRun, NoObserver, Observer, Progress, Stage};
@@ -55,6 +56,7 @@ pub use output_metric::{MetricPlan, MetricSource, direction_of};
 pub use plan::{Plan, Stop, VariantPlan};
 pub use run_plan::{run, run_with_clock};
 pub use runner::{HostRunner, Measured, Runner};
+pub use shell_start::add_shell_start;
 pub use stored_blocks::{StoredSession, stored_measurement};
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod search_result;
 mod set_elements;
 mod source_regions;
 mod step_search;
-mod summary;
+mod variant_metrics;
 
 pub use bisection_document::{SearchRequest, document};
 pub use commit_builds::{CommitBuildPlan, CommitBuilds};

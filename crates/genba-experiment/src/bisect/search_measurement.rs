@@ -8,7 +8,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 
 use super::search_result::VerifiedEffect;
-use super::summary;
+use super::variant_metrics;
 use crate::paired_effect::verdict_name;
 use crate::{Comparer, ExperimentError, Plan, SingleRun, VariantPlan};
 
@@ -167,7 +167,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
     pub fn open_comparison(&self, alpha: f64) -> Result<OpenComparison, ExperimentError> {
         Ok(OpenComparison {
             judge: Judge::new(alpha, self.plan.delta).map_err(statistics_error)?,
-            direction: summary::unit_of(&self.plan, &self.plan.primary).1,
+            direction: variant_metrics::unit_of(&self.plan, &self.plan.primary).1,
         })
     }
 
@@ -231,7 +231,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
     /// Compares two values without noise and adds the comparison to the document.
     pub fn conclude_exact(&mut self, first: (&str, f64), second: (&str, f64)) -> VerifiedEffect {
         let ratio = second.1 / first.1;
-        let direction = summary::unit_of(&self.plan, &self.plan.primary).1;
+        let direction = variant_metrics::unit_of(&self.plan, &self.plan.primary).1;
         let same = first.1 == second.1 || ratio.ln().abs() <= self.plan.delta.ln_1p();
         let verdict = if same {
             VerdictName::Same
@@ -330,7 +330,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
                 parameters: kept.plan.parameters.clone(),
                 runs: u32::try_from(kept.runs.len()).unwrap_or(u32::MAX),
                 exit_codes: Vec::new(),
-                metrics: summary::metrics(&self.plan, &kept.runs),
+                metrics: variant_metrics::metrics(&self.plan, &kept.runs),
                 excluded: kept.failed.clone(),
             })
             .collect()

@@ -1,5 +1,6 @@
 //! The regions of a C or C++ file that can be switched off. Pure.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
@@ -52,6 +53,9 @@ pub struct Region {
     pub children: Vec<usize>,
 }
 
+/// Up to this many removed regions are named in a variant's name.
+const MAX_NAMED_REGIONS: usize = 3;
+
 /// The regions of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Regions {
@@ -92,6 +96,34 @@ impl Regions {
             all: finder.all,
             top,
         })
+    }
+
+    /// The name of the variant without these regions, the same in every session.
+    #[must_use]
+    pub fn name_without(&self, off: &[usize]) -> String {
+        let of = |index: &usize| {
+            let region = &self.all[*index];
+            format!("{} ({}–{})", region.name, region.line, region.end_line)
+        };
+        match off {
+            [] => "the whole file".to_owned(),
+            few if few.len() <= MAX_NAMED_REGIONS => {
+                let names: Vec<String> = few.iter().map(of).collect();
+                format!("without {}", names.join(", "))
+            }
+            many => {
+                let lines = |index: &usize| self.all[*index].line;
+                let first = many.iter().map(lines).min().unwrap_or(0);
+                let last = many.iter().map(lines).max().unwrap_or(0);
+                let mut hash = DefaultHasher::new();
+                many.hash(&mut hash);
+                format!(
+                    "without {} regions from lines {first} to {last} ({:08x})",
+                    many.len(),
+                    hash.finish() as u32
+                )
+            }
+        }
     }
 
     /// The source with these regions switched off; line numbers do not change.
@@ -319,6 +351,26 @@ mod tests {
             .iter()
             .find(|region| region.name.contains(name))
             .unwrap()
+    }
+
+    #[test]
+    fn name_of_a_variant_has_few_regions_or_their_number_and_lines() {
+        let regions = Regions::find(C.as_bytes(), SourceLanguage::C).unwrap();
+        assert_eq!(regions.name_without(&[]), "the whole file");
+        assert_eq!(
+            regions.name_without(&[regions.top[1], regions.top[2]]),
+            "without f (2–2), g (3–14)"
+        );
+        let all: Vec<usize> = (0..regions.all.len()).collect();
+        let name = regions.name_without(&all);
+        assert!(
+            name.starts_with(&format!(
+                "without {} regions from lines 1 to 13 (",
+                all.len()
+            )),
+            "{name}"
+        );
+        assert_ne!(name, regions.name_without(&all[1..]));
     }
 
     #[test]

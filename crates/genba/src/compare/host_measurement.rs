@@ -1,10 +1,10 @@
 //! Measures a plan on this host.
 
 use genba_experiment::{
-    ExactRunner, HostRunner, Observer, Plan, ReportContext, Runner, Stop, now, report, run,
+    ExactRunner, HostRunner, Observer, Plan, ReportContext, Runner, counting_plan, now, report, run,
 };
 use genba_host::NoiseWatch;
-use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS, HostFingerprint};
+use genba_model::{ComparisonReport, HostFingerprint};
 use genba_run::Cancel;
 
 use crate::exit_code::Failure;
@@ -48,16 +48,7 @@ pub fn count_instructions(
     cancel: &Cancel,
     observer: &mut dyn Observer,
 ) -> Result<ComparisonReport, Failure> {
-    let mut plan = plan.clone();
-    EXACT_INSTRUCTIONS.clone_into(&mut plan.primary);
-    plan.counters = vec![plan.primary.clone()];
-    plan.metrics.clear();
-    plan.stop = Stop::Blocks(1);
-    (plan.min_runs, plan.max_runs, plan.warmup) = (0, None, 0);
-    // The count depends a little on where the stack is.
-    plan.vary_environment = false;
-    // The engine does not capture the output.
-    plan.check_output = false;
+    let plan = counting_plan(plan);
     measure_with(&plan, &mut ExactRunner::new()?, here, cancel, observer)
 }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use genba_case::Store;
-use genba_experiment::{Plan, check_same_host, compare_with_case, merge};
+use genba_experiment::{Plan, add_shell_start, check_same_host, compare_with_case, merge};
 use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS, Workload};
 use genba_report::export::{self, Markup};
 use genba_run::Cancel;
@@ -13,7 +13,7 @@ use super::compare_args::CompareArgs;
 use super::comparison_case::{ComparisonWriter, Watcher};
 use super::history_store;
 use super::host_measurement::{ThisHost, count_instructions, measure};
-use super::{shell_start, suite_plans as suite};
+use super::suite_plans as suite;
 use crate::exit_code::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
@@ -171,7 +171,7 @@ fn all(
         };
         match measure(plan, here, cancel, &mut watcher) {
             Ok(mut report) => {
-                shell_start::explain(plan, &mut report, cancel);
+                add_shell_start(plan, &mut report, cancel);
                 reports.push((plan.name.clone(), report));
             }
             // Of a suite, the other comparisons go on.

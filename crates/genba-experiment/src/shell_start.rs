@@ -1,9 +1,10 @@
 //! What the start of the shell is of the times of short commands, measured with an empty line.
 
-use genba_experiment::Plan;
 use genba_model::{ComparisonReport, Metric};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 use genba_units::format;
+
+use crate::Plan;
 
 /// Starts of the shell that are measured.
 const STARTS: usize = 21;
@@ -11,7 +12,9 @@ const STARTS: usize = 21;
 const HAZARD: &str = "shell";
 
 /// Adds to the hazard of short commands how long the shell takes to start, and what the times are without it.
-pub fn explain(plan: &Plan, report: &mut ComparisonReport, cancel: &Cancel) {
+/// Starts that shell some times. Changes nothing where no command is short, or where the commands have
+/// different shells.
+pub fn add_shell_start(plan: &Plan, report: &mut ComparisonReport, cancel: &Cancel) {
     let is_wall = report.metric == Metric::Wall.name();
     let Some(hazard) = (report.hazards.iter_mut()).find(|hazard| is_wall && hazard.id == HAZARD)
     else {
