@@ -1,9 +1,10 @@
 //! Watches all threads of a command or process: at random times, and whenever one was sampled on a
 //! CPU.
 
-mod look;
 mod records;
+mod snapshot_pace;
 mod thread_list;
+mod thread_snapshot;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 use genba_model::WaitReason;
 use rustix::event::{PollFd, PollFlags, poll};
 
+use self::snapshot_pace::{INTERVAL, SnapshotPace};
 use super::activity::Activity;
 use super::command_file;
 use super::cpu_clock::CpuClock;
@@ -41,18 +43,6 @@ use crate::ptrace_sampler::sample_record::{self, Sample};
 use crate::sampler::{Target, describe, initial_records, monotonic_ns, syscalls, thread_cpu_time};
 use crate::split_mix::SplitMix;
 
-/// Average time between snapshots.
-const INTERVAL: Duration = Duration::from_millis(2);
-/// Largest share of a CPU that snapshots at random times may take.
-const MAX_COST: f64 = 0.02;
-/// CPU time that snapshots may take beyond that, so that a short program of many threads is seen as well.
-const EARLY_COST: Duration = Duration::from_millis(40);
-/// While they do: the time between snapshots in times of the last one's CPU time.
-const EARLY_SPACING: u32 = 4;
-/// The same for looking at them when one was sampled on a CPU.
-const MAX_SAMPLED_COST: f64 = 0.02;
-/// Longest average time between snapshots, however many threads there are.
-const MAX_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the list of threads is read where the kernel does not report new ones.
 const RESCAN: Duration = Duration::from_millis(20);
 /// How often the accounts of processes are read.
@@ -320,11 +310,9 @@ impl<'s> WaitSampler<'s> {
     pub fn run(&mut self, stop: BorrowedFd<'_>) -> io::Result<()> {
         let mut last = monotonic_ns();
         self.began = last;
-        let mut due = Instant::now() + INTERVAL;
-        let mut sampled_due = Instant::now();
-        let mut early_cost = EARLY_COST;
+        let mut pace = SnapshotPace::begin(Instant::now());
         loop {
-            let left = due.saturating_duration_since(Instant::now());
+            let left = pace.due.saturating_duration_since(Instant::now());
             if self.wait(stop, left)? {
                 break;
             }
@@ -336,8 +324,8 @@ impl<'s> WaitSampler<'s> {
                 continue;
             }
             let began = Instant::now();
-            let timed = began >= due;
-            if !timed && (sampled.is_empty() || began < sampled_due) {
+            let timed = began >= pace.due;
+            if !timed && (sampled.is_empty() || began < pace.sampled_due) {
                 continue;
             }
             let cpu_before = self.own_cpu_time();
@@ -351,17 +339,7 @@ impl<'s> WaitSampler<'s> {
                     .add(&snapshot, leader, (now - last, self.cpus), random);
                 last = now;
                 let cost = self.own_cpu_time().saturating_sub(cpu_before);
-                let affordable = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
-                let interval = match early_cost.checked_sub(cost) {
-                    Some(left) if affordable > INTERVAL => {
-                        early_cost = left;
-                        affordable.min(INTERVAL.max(cost * EARLY_SPACING))
-                    }
-                    _ => affordable,
-                };
-                // A random time: what repeats in the program must not beat with it.
-                let share = 0.5 + self.random.uniform();
-                due = Instant::now() + interval.mul_f64(share);
+                pace.took(Instant::now(), cost, self.random.uniform());
             } else {
                 for one in sampled {
                     // Looked at late, the others are no longer as they were at the sample.
@@ -375,10 +353,8 @@ impl<'s> WaitSampler<'s> {
                         self.script_stacks.set((one.tid, one.time), script);
                     }
                 }
-                // Random as well: samples come in a rhythm.
-                let share = 0.5 + self.random.uniform();
                 let cost = self.own_cpu_time().saturating_sub(cpu_before);
-                sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(share);
+                pace.looked_at_samples(began, cost, self.random.uniform());
             }
         }
         if let Some(opened) = &self.cpu_clock {

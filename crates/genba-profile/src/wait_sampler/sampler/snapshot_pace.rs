@@ -1,0 +1,101 @@
+//! When the next snapshot is due: at random times, within a share of one CPU. Pure.
+
+use std::time::{Duration, Instant};
+
+/// Average time between snapshots.
+pub const INTERVAL: Duration = Duration::from_millis(2);
+/// Largest share of a CPU that snapshots at random times may take.
+const MAX_COST: f64 = 0.02;
+/// CPU time that snapshots may take beyond that, so that a short program of many threads is seen as well.
+const EARLY_COST: Duration = Duration::from_millis(40);
+/// While they do: the time between snapshots in times of the last one's CPU time.
+const EARLY_SPACING: u32 = 4;
+/// Largest share of a CPU for looking at all threads when one was sampled on a CPU.
+const MAX_SAMPLED_COST: f64 = 0.02;
+/// Longest average time between snapshots, however many threads there are.
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The times of the next snapshots.
+pub struct SnapshotPace {
+    /// When the next snapshot at a random time is due.
+    pub due: Instant,
+    /// When threads are looked at again because one was sampled on a CPU.
+    pub sampled_due: Instant,
+    /// What is left of [`EARLY_COST`].
+    early_cost: Duration,
+}
+
+impl SnapshotPace {
+    /// The first snapshot is due an interval after `now`.
+    pub fn begin(now: Instant) -> Self {
+        Self {
+            due: now + INTERVAL,
+            sampled_due: now,
+            early_cost: EARLY_COST,
+        }
+    }
+
+    /// Takes note of a snapshot that ended `now` and took so much CPU time. `random` is from 0 to below 1: what
+    /// repeats in the program must not beat with the snapshots.
+    pub fn took(&mut self, now: Instant, cost: Duration, random: f64) {
+        let affordable = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
+        let interval = match self.early_cost.checked_sub(cost) {
+            Some(left) if affordable > INTERVAL => {
+                self.early_cost = left;
+                affordable.min(INTERVAL.max(cost * EARLY_SPACING))
+            }
+            _ => affordable,
+        };
+        self.due = now + interval.mul_f64(0.5 + random);
+    }
+
+    /// Takes note of a look at the threads for samples that began at `began`. Random as well: samples come in a rhythm.
+    pub fn looked_at_samples(&mut self, began: Instant, cost: Duration, random: f64) {
+        self.sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(0.5 + random);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time between snapshots of this cost, on average: the first, and after many.
+    fn intervals(cost: Duration) -> (Duration, Duration) {
+        let now = Instant::now();
+        let mut pace = SnapshotPace::begin(now);
+        pace.took(now, cost, 0.5);
+        let first = pace.due - now;
+        for _ in 0..10_000 {
+            pace.took(now, cost, 0.5);
+        }
+        (first, pace.due - now)
+    }
+
+    #[test]
+    fn cheap_snapshots_come_at_the_usual_interval() {
+        let cost = Duration::from_micros(20);
+        assert_eq!(intervals(cost), (INTERVAL, INTERVAL));
+    }
+
+    #[test]
+    fn expensive_snapshots_are_close_at_first_and_then_within_their_share() {
+        let cost = Duration::from_millis(4);
+        let (first, later) = intervals(cost);
+        assert_eq!(first, cost * EARLY_SPACING);
+        assert_eq!(later, cost.div_f64(MAX_COST));
+    }
+
+    #[test]
+    fn snapshots_of_very_many_threads_come_once_a_second() {
+        let (first, later) = intervals(Duration::from_millis(100));
+        assert_eq!((first, later), (MAX_INTERVAL, MAX_INTERVAL));
+    }
+
+    #[test]
+    fn looks_for_samples_take_their_share_as_well() {
+        let began = Instant::now();
+        let mut pace = SnapshotPace::begin(began);
+        pace.looked_at_samples(began, Duration::from_millis(1), 0.0);
+        assert_eq!(pace.sampled_due - began, Duration::from_millis(25));
+    }
+}
