@@ -10,8 +10,8 @@ use genba_model::{
 use crate::AttributionError;
 use crate::constants::{MAX_MISSING_SOURCES, MAX_NAMES_IN_HINT};
 use crate::function_code::FunctionCode;
-use crate::hits::{AddressHits, Hits};
 use crate::resolved_profile::{Function, FunctionId, ResolvedProfile, share_of};
+use crate::sample_sums::{AddressHits, Hits};
 use genba_loop_model::{LoopAnalysis, has_iterated};
 
 /// How to annotate.

@@ -5,8 +5,8 @@ use genba_model::Precision;
 
 use crate::calls_without_return::never_returns;
 use crate::constants::{LONG_LATENCY_CYCLES, MAX_FUNCTION_BYTES};
-use crate::hits::Hits;
 use crate::resolved_profile::{Function, ResolvedProfile};
+use crate::sample_sums::Hits;
 use crate::skid_correction::{AttributionInstruction, Cost, attribute};
 
 /// A decoded function with its samples attributed to instructions.

@@ -16,12 +16,12 @@ pub mod counted;
 mod data_profile;
 mod error;
 mod function_code;
-mod hits;
 mod lines;
 mod merge_stacks;
 mod name_addresses;
 mod profile;
 mod resolved_profile;
+mod sample_sums;
 mod sampled_addresses;
 mod sampled_detail;
 mod sampled_profile;
@@ -38,11 +38,11 @@ pub use counted::{
 pub use data_profile::data_profile;
 pub use error::AttributionError;
 pub use function_code::FunctionCode;
-pub use hits::{AddressHits, Histogram, Hits};
 pub use merge_stacks::with_stacks_of;
 pub use name_addresses::name_addresses;
 pub use profile::ProfileOptions;
 pub use resolved_profile::{
     Function, FunctionId, Place, ResolveOptions, ResolvedProfile, TimedSample, share_of,
 };
+pub use sample_sums::{AddressHits, Histogram, Hits};
 pub use sampled_profile::sampled_profile;

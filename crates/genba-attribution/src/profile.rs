@@ -7,9 +7,9 @@ use genba_model::{CallEdge, FunctionRow, ModuleRow, Profile, ThreadRow};
 use genba_profile::reader::ModuleId;
 
 use crate::constants::{MAX_LOCATED_FUNCTIONS, MIN_NAMELESS_SHARE};
-use crate::hits::Hits;
 use crate::lines::Lines;
 use crate::resolved_profile::{FunctionId, ResolvedProfile};
+use crate::sample_sums::Hits;
 use crate::stacks::{CallTree, collapsed};
 
 /// What a profile is to contain beyond functions, modules and threads.

@@ -12,7 +12,7 @@ use genba_symbols::{KernelSymbols, RecordedKernel, Symbolizer};
 use crate::AttributionError;
 use crate::constants::CONFIDENCE;
 use crate::counted::{FunctionCounts, Joined};
-use crate::hits::{AddressHits, Histogram};
+use crate::sample_sums::{AddressHits, Histogram};
 use crate::single_function::Focus;
 
 /// Index of a function in [`ResolvedProfile`].

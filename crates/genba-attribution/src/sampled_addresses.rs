@@ -9,8 +9,8 @@ use genba_model::{SampledAddresses, SampledRegion, SampledRegionKind};
 use genba_profile::reader::{Location, LocationId, Module, ModuleId, ModuleKind, Tables};
 use genba_symbols::{KernelSymbols, RecordedKernel, Symbolizer, build_id_from_hex, hex};
 
-use crate::hits::{Histogram, Hits};
 use crate::resolved_profile::ResolvedProfile;
+use crate::sample_sums::{Histogram, Hits};
 
 impl ResolvedProfile {
     /// Returns the samples by address. `None` where code was generated while the program ran: it is found beside the recording

@@ -8,11 +8,11 @@
 //!
 //! Files are hostile: no length in them is trusted, sizes and the number of frames are bounded, nothing recurses.
 
+mod bounded_file;
 mod call_graph;
 mod callgrind;
 mod collapsed;
 mod error;
-mod file;
 mod firefox;
 mod firefox_tables;
 mod pprof;
@@ -23,8 +23,8 @@ use genba_model::SampledDetail;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+pub use bounded_file::open;
 pub use error::ImportError;
-pub use file::open;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, ImportError>;
@@ -84,7 +84,7 @@ pub fn read(bytes: &[u8], event: Option<&str>) -> Result<Imported> {
     let unpacked;
     let bytes = match bytes {
         [0x1f, 0x8b, ..] => {
-            unpacked = file::unpack(bytes)?;
+            unpacked = bounded_file::unpack(bytes)?;
             &unpacked[..]
         }
         plain => plain,

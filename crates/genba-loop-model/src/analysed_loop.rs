@@ -4,9 +4,9 @@ use genba_code::{BlockId, ControlFlow};
 use genba_model::{Estimate, InstructionPlace, LoopThroughput, NoLoopChain};
 
 use super::LoopInputs;
+use super::bound_decision::{Chain, Facts};
 use super::costs::{self, Timing, first_latency, misprediction_penalty, operation};
 use super::counted_edges::Edges;
-use super::decide::{Chain, Facts};
 use super::evidence::{Evidence, Iteration};
 use super::inner_loops::Inner;
 use super::throughput::Mix;

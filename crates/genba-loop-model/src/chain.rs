@@ -1,14 +1,13 @@
 //! The dependency chain of one loop: along its dominant path, or over all its paths.
 
-use genba_code::{BlockId, Opaque};
+use genba_code::{BlockId, CostClass, Instruction, Opaque};
 use genba_model::{ChainPaths, Estimate, LoopChain, NoLoopChain, OpaqueReason};
 
 use super::analysed_loop::{Subject, brief, is_inside};
-use super::chain_mnemonics::chain_mnemonics;
+use super::bound_decision::Chain;
 use super::costs::Timing;
-use super::decide::Chain;
+use super::iteration_paths::{self, Path};
 use super::iterations::Iterations;
-use super::path::{self, Path};
 use super::recurrence::{self, Case, Code, Recurrence};
 use crate::constants::{
     MIN_LINK_OF_CHAIN, MIN_PATH_SHARE, ONLY_PATH_SHARE, RARE_PATH_DIVISOR, SAME_PATH_CYCLES,
@@ -26,7 +25,7 @@ impl Subject<'_> {
             flows: self.inputs.data_flow,
             timings,
         };
-        let dominant = path::dominant(self.edges, self.head, &inside);
+        let dominant = iteration_paths::dominant(self.edges, self.head, &inside);
         if let Some(path) = dominant.filter(|path| path.share >= MIN_PATH_SHARE) {
             let steps = self.steps(&path.blocks);
             self.opaque(&steps)?;
@@ -54,7 +53,7 @@ impl Subject<'_> {
         timings: &[Option<Timing>],
         inside: &dyn Fn(BlockId) -> bool,
     ) -> Result<(Chain, Vec<u32>), NoLoopChain> {
-        let Some((paths, order)) = path::drawn(self.edges, self.head, inside) else {
+        let Some((paths, order)) = iteration_paths::drawn(self.edges, self.head, inside) else {
             return Err(NoLoopChain::PathsNotCounted);
         };
         let steps: Vec<Vec<u32>> = paths.iter().map(|blocks| self.steps(blocks)).collect();
@@ -177,4 +176,15 @@ fn iterations_on(path: &Path) -> ChainPaths {
         return ChainPaths::All;
     }
     ChainPaths::Dominant { share: path.share }
+}
+
+/// The mnemonics along a chain; moves from memory are called `load`. `chain` indexes `instructions`.
+#[must_use]
+pub fn chain_mnemonics(chain: &[u32], instructions: &[Instruction]) -> Vec<String> {
+    let found = chain.iter().filter_map(|&at| instructions.get(at as usize));
+    let name = |instruction: &Instruction| match instruction.class {
+        CostClass::Load if instruction.mnemonic.contains("mov") => "load".to_owned(),
+        _ => instruction.mnemonic.to_owned(),
+    };
+    found.map(name).collect()
 }

@@ -13,19 +13,18 @@
 
 mod addresses;
 mod analysed_loop;
+mod bound_decision;
 mod chain;
-mod chain_mnemonics;
 mod constants;
 mod costs;
 mod counted_edges;
-mod decide;
 mod evidence;
 mod inner_loops;
+mod iteration_paths;
 mod iterations;
-mod path;
+mod loop_after_change;
 mod recurrence;
 mod throughput;
-mod what_if;
 
 use crate::constants::MAX_LOOP_DEPTH;
 use genba_code::{ControlFlow, DataFlow, Instruction};
@@ -36,9 +35,9 @@ pub use analysed_loop::is_inside;
 use costs::Timing;
 use counted_edges::Edges;
 
-pub use chain_mnemonics::chain_mnemonics;
+pub use chain::chain_mnemonics;
 pub use costs::{Costs, misprediction_penalty, operation};
-pub use what_if::{Change, Instead, Model, iteration_after, model};
+pub use loop_after_change::{Change, Instead, Model, iteration_after, model};
 
 /// One function with what was counted and measured. All slices are by instruction.
 #[derive(Clone, Copy)]
@@ -194,7 +193,7 @@ fn one(
     }
     let inside = |block| is_inside(inputs.flow, block, index);
     let entries = (!found.irreducible)
-        .then(|| path::has_iterated(edges, found.head, &inside))
+        .then(|| iteration_paths::has_iterated(edges, found.head, &inside))
         .flatten()
         .map(|back| iterations - back);
     let subject = Subject {
@@ -224,7 +223,7 @@ fn one(
         Some(inner) => inner.verdict(),
         None => {
             let facts = subject.facts(measured, samples, weight, chain, throughput, timings);
-            decide::decide(&facts)
+            bound_decision::decide(&facts)
         }
     };
     Some(LoopAnalysis {

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::embedded_launcher::Process;
 use crate::protocol::{Start, flag};
-use crate::running::{Context, Gated, Running, Session};
+use crate::run_in_progress::{Context, Gated, Running, Session};
 use crate::start_request::start_request;
-use crate::streams::Streams;
+use crate::target_streams::Streams;
 use crate::{Cancel, CommandSpec, Finished, RunError, Stdin, private_directory, resolve_program};
 
 /// A larger request grows the launcher's memory, so the launcher is replaced afterwards.

@@ -4,14 +4,14 @@
 //! in `Host`, and only reads. What a page looks like is in `genba-report`; [`Pages`] makes the pages that
 //! need more than the store.
 
-mod access;
-mod answers;
+mod answer_content;
+mod request_access;
 mod route;
 mod server;
 
 use genba_case::Case;
 
-pub use access::{Access, Head, Refused};
+pub use request_access::{Access, Head, Refused};
 pub use route::Route;
 pub use server::{ServeError, Server};
 

@@ -16,8 +16,8 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
-use crate::access::{Head, Refused};
-use crate::answers::{self, Answer};
+use crate::answer_content::{self, Answer};
+use crate::request_access::{Head, Refused};
 use crate::route::Route;
 use crate::{Access, Pages};
 
@@ -155,7 +155,7 @@ async fn respond(site: Arc<Site>, request: Request<Incoming>) -> Response<Full<B
     let answer = match checked(&site.access, &request) {
         Ok(route) => {
             let made = tokio::task::spawn_blocking(move || {
-                answers::answer(&site.store, &*site.pages, &route)
+                answer_content::answer(&site.store, &*site.pages, &route)
             });
             made.await
                 .unwrap_or_else(|_| Answer::failed(500, "this page cannot be made"))

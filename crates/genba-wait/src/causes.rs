@@ -6,7 +6,7 @@
 
 mod input_output;
 mod locks;
-mod phases;
+mod parallelism_phases;
 #[cfg(test)]
 mod tests;
 
@@ -98,7 +98,7 @@ fn found(view: &View<'_>) -> Vec<Found> {
     all.extend(input_output::find(view));
     // Threads that take turns work alone, too: not because the work is divided badly.
     let in_turns: f64 = all.iter().map(Found::turns_ns).fold(0.0, f64::max);
-    all.extend(phases::find(view).into_iter().filter(|found| {
+    all.extend(parallelism_phases::find(view).into_iter().filter(|found| {
         let alone = matches!(found.cause, WaitCause::SerialSection | WaitCause::Imbalance);
         !alone || in_turns < 0.5 * found.waits_ns
     }));

@@ -14,13 +14,13 @@
 mod alike_threads;
 mod causes;
 mod critical_path;
+mod futex_reasons;
 mod grouped_waits;
 mod io_samples;
 mod kernels_account;
 mod many_files;
 mod object_names;
 mod off_cpu;
-mod reasons;
 mod requests;
 mod runtime_locks;
 mod stacks;

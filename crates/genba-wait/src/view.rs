@@ -7,10 +7,10 @@ use genba_profile::wait_sampler::{
     Chain, SeenWait, StateIndex, WaitObject, WaitRecording, WatchedThread,
 };
 
+use crate::futex_reasons::refine;
 use crate::io_samples::{IoSamples, copies, is_of_socket, reads_or_writes};
 use crate::many_files;
 use crate::object_names::ObjectNames;
-use crate::reasons::refine;
 use crate::runtime_locks::runtime_lock;
 use crate::stacks::{NamedFrame, Stacks, entry_function, own_frame, place_of, unknown_place};
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use genba_model::{CodePoint, Transfer, TransferKind};
 
+use super::counts_index::CountIndex;
+use super::executed_functions::{ExecutedFunction, ExecutedFunctions};
 use super::inclusive::Node;
-use super::index::CountIndex;
-use super::names::{ExecutedFunction, ExecutedFunctions};
 
 /// Calls from one place to one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 
 use genba_model::{Counted, Estimate, Event, HostTable, RawCounts};
 
+use super::counts_index::{CountIndex, ModuleIndex};
 use super::document::slowdown;
-use super::index::{CountIndex, ModuleIndex};
 
 /// The core clock while the samples were taken.
 #[derive(Clone, Debug, PartialEq)]

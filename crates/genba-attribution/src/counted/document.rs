@@ -6,9 +6,9 @@ use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts};
 use genba_profile::reader::ModuleId;
 
 use super::calls::{call_sites, node};
+use super::counts_index::CountIndex;
+use super::executed_functions::{ExecutedFunction, ExecutedFunctions};
 use super::inclusive::{Edge, Inclusive, Node};
-use super::index::CountIndex;
-use super::names::{ExecutedFunction, ExecutedFunctions};
 use crate::AttributionError;
 use crate::constants::{MAX_NAMES_IN_HINT, MIN_NATIVE_SECONDS};
 

@@ -4,7 +4,7 @@ use genba_code::{Flow, Instruction};
 use genba_model::TransferKind;
 
 use super::cost::Joined;
-use super::index::ModuleIndex;
+use super::counts_index::ModuleIndex;
 use crate::skid_correction::AttributionInstruction;
 
 /// The counts of one function of a module that was counted.

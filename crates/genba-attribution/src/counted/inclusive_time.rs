@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use genba_model::CodePoint;
 
 use super::calls::{call_sites, node};
+use super::executed_functions::ExecutedFunctions;
 use super::inclusive::{Edge, Inclusive, Node};
-use super::names::ExecutedFunctions;
 use crate::ResolvedProfile;
 
 /// Shares of all time in executed functions and in what they called; functions by their index in

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::depth_first_walk::Walk;
 use super::dominators;
 use super::loops::{self, Loop, Loops};
-use super::walk::Walk;
 use crate::instruction::{CostClass, Flow, Instruction};
 
 /// Indices of the instructions that a jump may go to.

@@ -2,7 +2,7 @@
 //! Flowgraph" (TOPLAS 1979), the simple version with path compression, O(m log n): iterative
 //! data-flow methods need quadratic time on graphs that an unfriendly file can contain.
 
-use super::walk::Walk;
+use super::depth_first_walk::Walk;
 
 const NONE: u32 = u32::MAX;
 

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::blocks::{Block, BlockId};
-use super::walk::Walk;
+use super::depth_first_walk::Walk;
 
 const NONE: u32 = u32::MAX;
 

@@ -5,9 +5,9 @@
 //! not errors.
 
 mod blocks;
+mod depth_first_walk;
 mod dominators;
 mod loops;
-mod walk;
 
 pub use blocks::{Block, BlockId, ControlFlow};
 pub use loops::Loop;

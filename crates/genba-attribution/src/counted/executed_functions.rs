@@ -8,7 +8,7 @@ use genba_symbols::{
     build_id_from_hex,
 };
 
-use super::index::{CountIndex, ModuleIndex};
+use super::counts_index::{CountIndex, ModuleIndex};
 
 /// A function that was executed.
 #[derive(Clone, Debug)]

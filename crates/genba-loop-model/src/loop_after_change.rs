@@ -10,7 +10,7 @@ use super::analysed_loop::{Subject, is_inside};
 use super::costs::{Costs, NONE, Timing};
 use super::counted_edges::Edges;
 use super::throughput::{self, Extra};
-use super::{LoopInputs, path};
+use super::{LoopInputs, iteration_paths};
 use crate::constants::MAX_LOOP_DEPTH;
 use crate::constants::{RARE_INNER_LOOP, UNCERTAINTY_OF_CHANGED_CODE, UNEXPLAINED_THAT_REMAINS};
 
@@ -85,7 +85,7 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
     let iterations = edges.block(found.head).filter(|&count| count > 0)?;
     let inside = |block| is_inside(inputs.flow, block, index);
     let entries = (!found.irreducible)
-        .then(|| path::has_iterated(&edges, found.head, &inside))
+        .then(|| iteration_paths::has_iterated(&edges, found.head, &inside))
         .flatten()
         .map(|back| iterations - back);
     let subject = Subject {

@@ -9,10 +9,10 @@ use genba_profile::reader::ModuleId;
 use genba_symbols::SourceLocation;
 
 use super::calls::{call_sites, node};
+use super::counts_index::{CountIndex, ModuleIndex};
 use super::document::{entered, order};
+use super::executed_functions::ExecutedFunctions;
 use super::inclusive::{Edge, Inclusive, Node};
-use super::index::{CountIndex, ModuleIndex};
-use super::names::ExecutedFunctions;
 
 /// Every instruction that was executed and every call, with functions, files and lines.
 ///
