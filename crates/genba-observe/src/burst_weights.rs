@@ -75,9 +75,8 @@ fn stratum(bursts: &[Burst], index: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache_geometry::{CacheGeometry, CacheSize};
     use crate::load_levels::load_levels;
-    use crate::synthetic::{at, burst, load};
+    use crate::synthetic::{at, burst, geometry, load};
     use genba_model::BurstEvent;
     use proptest::prelude::*;
 
@@ -130,20 +129,6 @@ mod tests {
         bursts[7].instructions = 1;
         let found = weights(bursts);
         assert!(found[7] < 5.0, "{found:?}");
-    }
-
-    fn geometry() -> CacheGeometry {
-        CacheGeometry {
-            line_bytes: 64,
-            l1: CacheSize {
-                bytes: 32 << 10,
-                ways: 8,
-            },
-            l2_bytes: 1 << 20,
-            l3_bytes: None,
-            page_bytes: 4096,
-            tlb_pages: 64,
-        }
     }
 
     /// A program whose first part hits and is fast, and whose second part misses and is slow, observed at

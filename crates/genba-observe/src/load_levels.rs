@@ -279,23 +279,8 @@ impl Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache_geometry::CacheSize;
-    use crate::synthetic::{at, burst, load};
+    use crate::synthetic::{at, burst, geometry, load};
     use genba_model::BurstEvent;
-
-    fn small() -> CacheGeometry {
-        CacheGeometry {
-            line_bytes: 64,
-            l1: CacheSize {
-                bytes: 32 << 10,
-                ways: 8,
-            },
-            l2_bytes: 1 << 20,
-            l3_bytes: None,
-            page_bytes: 4096,
-            tlb_pages: 64,
-        }
-    }
 
     fn random(state: &mut u64) -> u64 {
         *state = state
@@ -305,7 +290,7 @@ mod tests {
     }
 
     fn of(bursts: &[Burst], address: u64) -> LoadSite {
-        let all = load_levels(bursts, &small());
+        let all = load_levels(bursts, &geometry());
         all.into_iter()
             .find(|one| one.at == at(address))
             .expect("seen")

@@ -2,7 +2,23 @@
 
 use genba_model::{Burst, BurstEvent, CodePoint, Observed};
 
+use crate::cache_geometry::{CacheGeometry, CacheSize};
 use crate::code_knowledge::{Allocation, ArgumentRegisters, Asked, CodeKnowledge};
+
+/// Caches of usual sizes, without a third level.
+pub(crate) fn geometry() -> CacheGeometry {
+    CacheGeometry {
+        line_bytes: 64,
+        l1: CacheSize {
+            bytes: 32 << 10,
+            ways: 8,
+        },
+        l2_bytes: 1 << 20,
+        l3_bytes: None,
+        page_bytes: 4096,
+        tlb_pages: 64,
+    }
+}
 
 pub(crate) const fn at(address: u64) -> CodePoint {
     CodePoint { module: 0, address }

@@ -90,13 +90,7 @@ fn buffer(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidat
     found.executions = Some(target.count);
     Some(
         found
-            .fact(ObservedFact::OverwrittenBuffer {
-                function: target.function.clone(),
-                bytes: one.bytes_per_call,
-                share: one.seen.share,
-                overwritten_line: sites.line(one.overwritten_by),
-                bursts: one.seen.bursts,
-            })
+            .fact(sites.overwritten_buffer(one, target))
             .fact(ObservedFact::FillTime { share }),
     )
 }

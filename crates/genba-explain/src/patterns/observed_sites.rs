@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use genba_model::CodePoint;
-use genba_observe::{Observations, Seen};
+use genba_model::{CodePoint, ObservedFact};
+use genba_observe::{Observations, OverwrittenBuffer, Seen};
 
 use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_ONE_VALUE_LOW,
@@ -94,6 +94,21 @@ impl<'a> ObservedSites<'a> {
     pub(crate) fn line(&self, at: CodePoint) -> Option<u32> {
         let (function, at) = self.site(at)?;
         self.input.functions[function].places.get(at)?.line
+    }
+
+    /// What was seen of a buffer that a call fills and other code overwrites unread.
+    pub(crate) fn overwritten_buffer(
+        &self,
+        one: &OverwrittenBuffer,
+        target: &CallTarget,
+    ) -> ObservedFact {
+        ObservedFact::OverwrittenBuffer {
+            function: target.function.clone(),
+            bytes: one.bytes_per_call,
+            share: one.seen.share,
+            overwritten_line: self.line(one.overwritten_by),
+            bursts: one.seen.bursts,
+        }
     }
 
     /// The name of the innermost function at a place.

@@ -2,13 +2,13 @@
 //! that only they read are left out, with the loads that only these read. Where a check would have failed, the
 //! copy of the program goes on, and computes something else.
 
-use genba_count::native::{CodeEdit, EditedBranch, Side};
+use genba_count::native::{CodeEdit, EditedBranch};
 use genba_model::{CodeChange, FindingSite};
 use iced_x86::{
     FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use super::{Plan, Plans};
+use super::{Plan, Plans, left_out};
 use crate::DecodedCode;
 use crate::branch_shares::BranchShares;
 use crate::register_liveness::is_live_after;
@@ -44,21 +44,6 @@ pub fn plans(site: &FindingSite, code: &DecodedCode, shares: &BranchShares) -> P
         }
     }
     Ok(vec![Plan::upper_bound(CodeChange::ChecksLeftOut, edits)])
-}
-
-fn left_out(code: &DecodedCode, instruction: &Instruction, branch: EditedBranch) -> CodeEdit {
-    CodeEdit {
-        address: instruction.ip(),
-        original: code.bytes(instruction).to_vec(),
-        code: Vec::new(),
-        original_at: None,
-        without_lock: false,
-        group: 0,
-        executed_at: None,
-        saved: Vec::new(),
-        side: Side::Edited,
-        branch,
-    }
 }
 
 /// Returns the comparison of a branch and the load of what it compares, where nothing else reads them.

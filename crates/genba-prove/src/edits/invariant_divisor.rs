@@ -8,7 +8,7 @@
 
 use genba_count::native::CodeEdit;
 use genba_model::{CodeChange, FindingSite};
-use iced_x86::code_asm::CodeAssembler;
+use iced_x86::code_asm::{CodeAssembler, CodeLabel};
 use iced_x86::{Code, IcedError, Instruction, Register};
 
 use super::division_pair::division;
@@ -212,7 +212,7 @@ fn narrow_of(all: &[Division<'_>]) -> Result<Vec<CodeEdit>, IcedError> {
 
 fn narrow(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     let mut edit = one.edit()?;
-    let (mut large, mut divide, mut done) = (edit.label(), edit.label(), edit.label());
+    let (large, divide, done) = (edit.label(), edit.label(), edit.label());
     one.check_upper(&mut edit, divide)?;
     edit.registers(Width::Quad, MOV, Register::RDX, Register::RAX)?;
     edit.saved(Register::RDX, ZERO_SLOT);
@@ -230,6 +230,15 @@ fn narrow(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     edit.jump(CodeAssembler::jmp, done)?;
     edit.restored(Register::RAX);
     edit.restored(Register::RDX);
+    end_with_division(edit, [large, divide, done])
+}
+
+/// Ends an edit with the division as it is: at the first label for numbers that are too large, with rdx, at the second
+/// for operands that do not fit. The third is behind it.
+fn end_with_division(
+    mut edit: EditAssembler,
+    [mut large, mut divide, mut done]: [CodeLabel; 3],
+) -> Result<CodeEdit, IcedError> {
     edit.place(&mut large)?;
     edit.saved(Register::RDX, ZERO_SLOT);
     edit.registers(Width::Double, XOR, Register::RDX, Register::RDX)?;
@@ -243,8 +252,8 @@ fn narrow(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
 /// For numbers below 2³².
 fn reciprocal(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     let mut edit = one.edit()?;
-    let (mut learn, mut large) = (edit.label(), edit.label());
-    let (mut divide, mut done) = (edit.label(), edit.label());
+    let (mut learn, large) = (edit.label(), edit.label());
+    let (divide, done) = (edit.label(), edit.label());
     one.check_upper(&mut edit, divide)?;
     edit.compare_word(one.width, one.divisor, one.word(DIVISOR))?;
     edit.jump(CodeAssembler::jne, learn)?;
@@ -308,14 +317,7 @@ fn reciprocal(one: &Division<'_>) -> Result<CodeEdit, IcedError> {
     edit.place(&mut unfit)?;
     edit.load(Register::RAX, one.word(DIVIDEND))?;
     edit.restored(Register::RAX);
-    edit.place(&mut large)?;
-    edit.saved(Register::RDX, ZERO_SLOT);
-    edit.registers(Width::Double, XOR, Register::RDX, Register::RDX)?;
-    edit.restored(Register::RDX);
-    edit.place(&mut divide)?;
-    edit.original()?;
-    edit.place(&mut done)?;
-    edit.finish()
+    end_with_division(edit, [large, divide, done])
 }
 
 #[cfg(test)]

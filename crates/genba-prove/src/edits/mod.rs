@@ -10,9 +10,9 @@ mod replayed_loads;
 mod replayed_results;
 mod skipped_stores;
 
-use genba_count::native::{CodeEdit, Replicas};
+use genba_count::native::{CodeEdit, EditedBranch, Replicas, Side};
 use genba_model::{CodeChange, FindingSite, ProofKind};
-use iced_x86::IcedError;
+use iced_x86::{IcedError, Instruction};
 
 use crate::DecodedCode;
 use crate::branch_shares::BranchShares;
@@ -51,6 +51,22 @@ impl Plan {
             single_thread: false,
             replicas: Some(Replicas::default()),
         }
+    }
+}
+
+/// An edit that leaves an instruction out on the edited side.
+fn left_out(code: &DecodedCode, instruction: &Instruction, branch: EditedBranch) -> CodeEdit {
+    CodeEdit {
+        address: instruction.ip(),
+        original: code.bytes(instruction).to_vec(),
+        code: Vec::new(),
+        original_at: None,
+        without_lock: false,
+        group: 0,
+        executed_at: None,
+        saved: Vec::new(),
+        side: Side::Edited,
+        branch,
     }
 }
 

@@ -1,11 +1,11 @@
 //! Stores that nobody reads are skipped. That nobody reads them was observed, not proven: a proof holds
 //! only if the output is the same.
 
-use genba_count::native::{CodeEdit, EditedBranch, Side};
+use genba_count::native::EditedBranch;
 use genba_model::{CodeChange, FindingSite};
 use iced_x86::{Mnemonic, OpKind};
 
-use super::{Plan, Plans};
+use super::{Plan, Plans, left_out};
 use crate::DecodedCode;
 
 /// Stores of a register or a number to memory, that change nothing else.
@@ -29,18 +29,7 @@ pub fn plans(site: &FindingSite, code: &DecodedCode) -> Plans {
         let instruction = &code.instructions()[code.index(address)?];
         let store =
             STORES.contains(&instruction.mnemonic()) && instruction.op0_kind() == OpKind::Memory;
-        store.then(|| CodeEdit {
-            address,
-            original: code.bytes(instruction).to_vec(),
-            code: Vec::new(),
-            original_at: None,
-            without_lock: false,
-            group: 0,
-            executed_at: None,
-            saved: Vec::new(),
-            side: Side::Edited,
-            branch: EditedBranch::AsIs,
-        })
+        store.then(|| left_out(code, instruction, EditedBranch::AsIs))
     };
     let edits = site.addresses.iter().filter_map(edit).collect();
     Ok(vec![Plan::equivalent(CodeChange::StoreSkipped, edits)])
