@@ -147,6 +147,7 @@ impl<R: Runner, J: Journal> JournalingRunner<R, J> {
         }
         let notes = match left {
             0 => Vec::new(),
+            1 => vec!["resumed: one run is from the earlier session".to_owned()],
             left => vec![format!("resumed: {left} runs are from the earlier session")],
         };
         Self {

@@ -50,8 +50,10 @@ pub fn collect(
             }
         }
     } else if !found.is_empty() {
-        let others = found.len();
-        notes.push(format!("{others} child processes are not counted"));
+        notes.push(match found.len() {
+            1 => "a child process is not counted".to_owned(),
+            others => format!("{others} child processes are not counted"),
+        });
     }
     Ok(CountedProcesses { processes, notes })
 }

@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(regions.name_without(&[]), "the whole file");
         assert_eq!(
             regions.name_without(&[regions.top[1], regions.top[2]]),
-            "without f (2–2), g (3–14)"
+            "without f (2–2), g (3–15)"
         );
         let all: Vec<usize> = (0..regions.all.len()).collect();
         let name = regions.name_without(&all);

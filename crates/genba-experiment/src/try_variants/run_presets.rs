@@ -175,18 +175,27 @@ pub fn describe_causes(causes: &[String]) -> Option<String> {
     if causes.is_empty() {
         return None;
     }
-    let each: Vec<String> = (causes.iter())
-        .map(
-            |cause| match presets_for_causes(std::slice::from_ref(cause)) {
-                names if names.is_empty() => format!("{cause} (no preset)"),
-                names => format!("{cause} ({})", names.join(", ")),
-            },
-        )
-        .collect();
-    Some(format!(
-        "tried first because of findings: {}",
-        each.join("; ")
-    ))
+    let (mut first, mut without) = (Vec::new(), Vec::new());
+    for cause in causes {
+        match presets_for_causes(std::slice::from_ref(cause)) {
+            names if names.is_empty() => without.push(cause.as_str()),
+            names => first.push(format!("{cause} ({})", names.join(", "))),
+        }
+    }
+    let mut parts = Vec::new();
+    if !first.is_empty() {
+        parts.push(format!(
+            "tried first because of findings: {}",
+            first.join("; ")
+        ));
+    }
+    if !without.is_empty() {
+        parts.push(format!(
+            "no preset is for what explain finds: {}",
+            without.join(", ")
+        ));
+    }
+    Some(parts.join("; "))
 }
 
 /// The reason if the locale is C already.
@@ -277,5 +286,21 @@ mod unit {
             .max_by_key(|one| one.priority)
             .unwrap();
         assert!(best.name == "huge pages for malloc" || best.name == "keep freed memory");
+    }
+
+    #[test]
+    fn note_tells_causes_with_presets_from_those_without() {
+        let note = |causes: &[&str]| {
+            let causes: Vec<String> = causes.iter().map(|one| (*one).to_owned()).collect();
+            describe_causes(&causes).unwrap_or_default()
+        };
+        assert_eq!(note(&[]), "");
+        assert_eq!(
+            note(&["integer-latency-chain"]),
+            "no preset is for what explain finds: integer-latency-chain"
+        );
+        let both = note(&["first-touch", "integer-latency-chain"]);
+        assert!(both.starts_with("tried first because of findings: first-touch ("));
+        assert!(both.ends_with("; no preset is for what explain finds: integer-latency-chain"));
     }
 }

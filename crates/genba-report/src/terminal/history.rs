@@ -62,7 +62,8 @@ pub fn series_list(all: &SeriesList, screen: Screen) -> String {
     for one in &all.series {
         table.row(vec![
             wording::benchmark(&one.benchmark, &one.variant).into(),
-            metrics::label(&one.metric).into(),
+            // As --metric takes it.
+            one.metric.clone().into(),
             one.host.clone().into(),
             one.measurements.to_string().into(),
         ]);

@@ -8,6 +8,9 @@ use super::metrics;
 /// Characters of a commit's hash that are shown.
 const SHORT_HASH: usize = 10;
 
+/// The step from which on its size says no more than that it is large: a doubling.
+const MAX_STEP_SHOWN: f64 = 1.0;
+
 /// The beginning of a commit's hash; a time is shown as it is.
 pub(crate) fn short(commit: &str) -> String {
     match commit.chars().all(|c| c.is_ascii_hexdigit()) {
@@ -104,11 +107,14 @@ pub(crate) fn visibility(series: &HistorySeries) -> String {
     let count = series.measurements.len() as u64;
     let mut text = format::plural(count, "measurement");
     if let (Some(noise), Some(step)) = (series.noise, series.visible_step) {
-        text.push_str(&format!(
-            "; noise ±{} each; a step of {} is found within 3 measurements (95 %)",
-            format::share(noise),
-            format::share(step)
-        ));
+        let found = match step < MAX_STEP_SHOWN {
+            true => format!(
+                "a step of {} is found within 3 measurements (95 %)",
+                format::share(step)
+            ),
+            false => "too much to find a doubling within 3 measurements".to_owned(),
+        };
+        text.push_str(&format!("; noise ±{} each; {found}", format::share(noise)));
     }
     text
 }
@@ -127,6 +133,22 @@ pub(crate) fn comparison(one: &HistoryComparison) -> String {
 mod tests {
     use super::*;
     use genba_model::Estimate;
+
+    #[test]
+    fn noise_says_which_step_it_hides() {
+        let mut series = crate::test_fixtures::history::step().series.remove(0);
+        (series.noise, series.visible_step) = (Some(0.01), Some(0.035));
+        assert!(
+            visibility(&series).ends_with(
+                "noise ±1 % each; a step of 3.5 % is found within 3 measurements (95 %)"
+            )
+        );
+        (series.noise, series.visible_step) = (Some(0.75), Some(66.0));
+        assert!(
+            visibility(&series)
+                .ends_with("each; too much to find a doubling within 3 measurements")
+        );
+    }
 
     #[test]
     fn sizes_have_a_sign_and_as_many_digits_as_the_interval_supports() {

@@ -246,8 +246,10 @@ fn print_summary(outcome: &RecordOutcome, file: Option<&Path>, output: &Output) 
         None => "in snapshots".to_owned(),
     };
     output.note(&format!(
-        "{} samples of {} in {:.2} s{lost}: {place}",
-        outcome.samples, outcome.event.name, outcome.duration_seconds,
+        "{} of {} in {:.2} s{lost}: {place}",
+        genba_units::format::plural(outcome.samples, "sample"),
+        outcome.event.name,
+        outcome.duration_seconds,
     ));
 }
 

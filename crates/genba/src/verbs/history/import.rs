@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use genba_history::import::{self, ImportContext, Imported};
 use genba_history::{History, Recorded};
+use genba_units::format::plural;
 
 use crate::compare::{self, StoreArg, ThisHost};
 use crate::exit_code::{Exit, Failure, VerbResult};
@@ -60,8 +61,13 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
         known => format!(" ({known} imported before)"),
     };
     output.result(&format!(
-        "{new} of {} files imported{known}, {benchmarks} measurements in them; genba history show\n",
-        files.len()
+        "{new} of {} imported{known}, {} in {}; genba history show\n",
+        plural(files.len() as u64, "file"),
+        plural(benchmarks as u64, "measurement"),
+        match files.len() {
+            1 => "it",
+            _ => "them",
+        }
     ))?;
     Ok(Exit::Done)
 }
