@@ -4,9 +4,7 @@
 
 use genba_count::native::{CodeEdit, EditedBranch};
 use genba_model::{CodeChange, FindingSite};
-use iced_x86::{
-    FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
-};
+use iced_x86::{FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
 use super::{Plan, Plans, left_out};
 use crate::DecodedCode;
