@@ -59,12 +59,16 @@ fn main() {
             // Without address randomisation, since a sequence may read an address.
             // SAFETY: for what is started from here on.
             unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
-            let until = Instant::now() + Duration::from_secs(seconds);
             let mut fuzz = Fuzz::new(bursts);
             let mut totals = Totals::default();
-            while Instant::now() < until {
+            // Without a batch nothing would be equal.
+            let until = Instant::now() + Duration::from_secs(seconds);
+            loop {
                 fuzz.run_batch(seed, &mut totals);
                 seed += 1;
+                if Instant::now() >= until {
+                    break;
+                }
             }
             totals.print(&fuzz.forms());
         }
