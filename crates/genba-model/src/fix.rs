@@ -236,6 +236,8 @@ pub enum Fix {
     CopyOnce,
     /// Use the original instead of copying it each time.
     PassByReference,
+    /// Change a structure where it is instead of copying all of it for each change.
+    ChangeInPlace,
     /// Test for a value before the work that it makes needless.
     TestForValue {
         /// The kind of value.
@@ -245,6 +247,8 @@ pub enum Fix {
     CheckOnce,
     /// Test before the work whose result the test discards.
     TestBeforeWork,
+    /// Make the cheap tests that mostly say no first.
+    CheapTestFirst,
     /// Place fields that are used together side by side.
     GroupFields,
     /// Install debug symbols.

@@ -1,6 +1,8 @@
 //! Copies of memory, recognised by what they do: values that are loaded and stored again, at the same
 //! distance, many in a row.
 
+use std::collections::VecDeque;
+
 use genba_model::{Burst, CodePoint, Observed};
 
 use crate::call_stack::CallStack;
@@ -34,6 +36,9 @@ impl CopyRun {
 /// Loads that a store may be the copy of.
 const LOADS_IN_FLIGHT: usize = 8;
 
+/// Pieces that one repeated instruction loads before it stores.
+const MAX_PIECES_IN_FLIGHT: usize = 1 << 12;
+
 /// Bytes from which on a run is a copy of a block of memory.
 const MIN_RUN_BYTES: u64 = 32;
 
@@ -54,8 +59,9 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
     let mut stack = CallStack::default();
     let mut loads: [(u64, u16, u64); LOADS_IN_FLIGHT] = Default::default();
     let mut next = 0;
-    // The load just before, by instruction, address and bytes.
-    let mut moving: Option<(CodePoint, u64, u16)> = None;
+    // The loads just before of one instruction, by instruction, address and bytes: a repeated one loads in large
+    // pieces, all of them before its first store.
+    let mut moving: VecDeque<(CodePoint, u64, u16)> = VecDeque::new();
     let mut open: Option<Open> = None;
     let mut done = Vec::new();
     let mut finish = |open: &mut Option<Open>| {
@@ -80,7 +86,11 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
                 value,
             } => {
                 loads[next % LOADS_IN_FLIGHT] = (address, size, value);
-                moving = Some((event.at, address, size));
+                let other = moving.back().is_some_and(|one| one.0 != event.at);
+                if other || moving.len() >= MAX_PIECES_IN_FLIGHT {
+                    moving.clear();
+                }
+                moving.push_back((event.at, address, size));
                 next += 1;
             }
             Observed::Store {
@@ -100,9 +110,11 @@ pub(crate) fn copy_runs(burst: &Burst, code: &dyn CodeKnowledge) -> Vec<CopyRun>
                     .map(|load| load.0);
                 // Of repeated string instructions the values are not recorded: they copy what they
                 // load.
-                let moved = moving
-                    .take()
-                    .filter(|one| one.0 == event.at && one.2 == size);
+                let moved = moving.pop_front();
+                let moved = moved.filter(|one| one.0 == event.at && one.2 == size);
+                if moved.is_none() {
+                    moving.clear();
+                }
                 let Some(from) = moved.map(|one| one.1).or(loaded) else {
                     continue;
                 };
@@ -171,6 +183,17 @@ mod tests {
         });
         let found = copy_runs(&burst(events.collect()), &AllOwn);
         assert_eq!((found.len(), found[0].bytes()), (1, 64));
+    }
+
+    #[test]
+    fn large_repeated_string_instruction_loads_all_its_pieces_first() {
+        let piece = |one: u64| 0x4000 * one;
+        let loads = (0..3u64).map(|one| load(0x10, 0x10_0000 + piece(one), 0x4000, 2 * one));
+        let stores = (0..3u64)
+            .map(|one| store(0x10, 0x20_0000 + piece(one), 0x4000, 0, 2 * one + 1));
+        let found = copy_runs(&burst(loads.chain(stores).collect()), &AllOwn);
+        assert_eq!((found.len(), found[0].bytes()), (1, 0xc000));
+        assert_eq!(found[0].distance(), 0x10_0000);
     }
 
     #[test]

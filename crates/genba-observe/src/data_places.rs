@@ -3,8 +3,9 @@
 use genba_model::{Burst, CodePoint, MemoryRegion, Observed};
 use serde::{Deserialize, Serialize};
 
-use crate::call_stack::{CallStack, Change};
-use crate::code_knowledge::{Allocation, CodeKnowledge};
+use crate::allocated_blocks::AllocatedBlocks;
+use crate::call_stack::CallStack;
+use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::FastMap;
 use crate::tally::{Seen, Tally};
 
@@ -51,9 +52,6 @@ const MAX_PLACES: usize = 8;
 
 /// Bytes below and above the last known stack pointer that are the stack's.
 const STACK_REACH: u64 = 256 << 10;
-
-/// Blocks of one burst that are remembered.
-const MAX_BLOCKS: usize = 1 << 16;
 
 /// The address space of one process.
 #[derive(Clone)]
@@ -123,42 +121,6 @@ impl AddressSpace {
     }
 }
 
-/// Blocks that a burst saw being allocated.
-#[derive(Default)]
-struct Blocks {
-    /// End and call site by begin.
-    list: std::collections::BTreeMap<u64, (u64, CodePoint)>,
-    /// Allocations that have not returned: activation, size, call site.
-    open: Vec<(u32, u64, CodePoint)>,
-}
-
-impl Blocks {
-    fn place(&self, address: u64) -> Option<MemoryPlace> {
-        let (_, &(end, site)) = self.list.range(..=address).next_back()?;
-        (address < end).then_some(MemoryPlace::Allocated(site))
-    }
-
-    fn add(&mut self, begin: u64, bytes: u64, site: CodePoint) {
-        if self.list.len() < MAX_BLOCKS && begin != 0 {
-            let end = begin.saturating_add(bytes);
-            // What was there before was freed.
-            let old: Vec<u64> = self.list.range(begin..end).map(|one| *one.0).collect();
-            old.iter().for_each(|begin| {
-                self.list.remove(begin);
-            });
-            self.list.insert(begin, (end, site));
-        }
-    }
-}
-
-fn size_of(allocation: Allocation, arguments: &[u64; 6]) -> u64 {
-    let argument = |index: u8| arguments.get(usize::from(index)).copied().unwrap_or(0);
-    match allocation {
-        Allocation::Size(index) => argument(index),
-        Allocation::Product(one, other) => argument(one).saturating_mul(argument(other)),
-    }
-}
-
 /// Finds what each instruction works on, by process; instructions with most accesses first.
 pub(crate) fn data_places(
     bursts: &[Burst],
@@ -173,14 +135,12 @@ pub(crate) fn data_places(
         let space = spaces.get(&burst.pid);
         let mut stack = CallStack::default();
         let mut pointer: Option<u64> = None;
-        let mut blocks = Blocks::default();
-        let mut result = 0;
+        let mut blocks = AllocatedBlocks::default();
         pages.clear();
         for event in &burst.events {
-            follow(&mut stack, event, &mut blocks, result, code);
-            if let Observed::Return { value } = event.what {
-                result = value;
-            }
+            blocks.event(&mut stack, event, code, |stack, frame| {
+                Some(stack.user_site(frame.call, code)?.0)
+            });
             pointer = stack
                 .frames()
                 .last()
@@ -191,7 +151,8 @@ pub(crate) fn data_places(
                 continue;
             };
             let near = |pointer: u64| address.abs_diff(pointer) <= STACK_REACH;
-            let place = blocks.place(address).unwrap_or_else(|| {
+            let allocated = blocks.mark(address).map(MemoryPlace::Allocated);
+            let place = allocated.unwrap_or_else(|| {
                 let at = pages.get(&(address >> 3)).copied();
                 at.unwrap_or_else(|| {
                     let place = match space.map(|space| space.place(address, code)) {
@@ -244,45 +205,6 @@ pub(crate) fn data_places(
             DataSite { at, places }
         })
         .collect()
-}
-
-/// Follows calls, and remembers what allocators return.
-fn follow(
-    stack: &mut CallStack,
-    event: &genba_model::BurstEvent,
-    blocks: &mut Blocks,
-    result: u64,
-    code: &dyn CodeKnowledge,
-) {
-    match stack.event(event) {
-        Change::Entered | Change::Retargeted => {
-            let Some(frame) = stack.frames().last() else {
-                return;
-            };
-            let site = stack.user_site(frame.call, code);
-            if let (Some(allocation), Some((site, _))) = (code.allocation(frame.target), site) {
-                let bytes = size_of(allocation, &frame.arguments);
-                blocks.open.push((frame.activation, bytes, site));
-            }
-        }
-        Change::Left(_) => {
-            let is_open = |activation: u32| {
-                stack
-                    .frames()
-                    .iter()
-                    .any(|frame| frame.activation == activation)
-            };
-            while let Some(&(activation, bytes, site)) = blocks.open.last() {
-                if is_open(activation) {
-                    break;
-                }
-                blocks.open.pop();
-                blocks.add(result, bytes, site);
-            }
-        }
-        Change::Lost => blocks.open.clear(),
-        Change::None => {}
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! there: each analysis says how it deals with that.
 
 mod advancing_calls;
+mod allocated_blocks;
 mod allocation_paths;
 mod argument_values;
 mod branch_predictor;

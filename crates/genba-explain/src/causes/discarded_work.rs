@@ -5,7 +5,7 @@
 //! there is a test behind them, or behind the loop that makes nothing but these results, with whose outcome, as
 //! bursts show, it is decided whether they are read; a library function that writes text for its caller needs
 //! none, since its caller does not read it. Or a call changes nothing, and its result is read on one way of a
-//! test only.
+//! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::dear_tests`]).
 //!
 //! **Confirmation.** The test before the work.
 //!
@@ -19,6 +19,7 @@ use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
+use crate::causes::dear_tests::dear_tests;
 use crate::causes::loop_invariant_call::{entries, is_harmless};
 use crate::causes::unasked_results;
 use crate::constants::gains::MAX_RESIDUAL;
@@ -40,11 +41,15 @@ use crate::patterns::work_for_stores::{call_behind, feeding_only};
 /// Finds work whose result is mostly overwritten unread.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let functions = 0..input.functions.len();
+    let mut found: Vec<Candidate> = functions
+        .flat_map(|number| dear_tests(input, number))
+        .collect();
     let Some(sites) = ObservedSites::of(input).filter(|_| input.program.threads <= 1) else {
-        return Vec::new();
+        return found;
     };
     let buffers = sites.observed.overwritten_buffers.iter();
-    let mut found: Vec<Candidate> = buffers.filter_map(|one| text(&sites, one)).collect();
+    found.extend(buffers.filter_map(|one| text(&sites, one)));
     found.extend(unasked_results::candidates(&sites));
     for number in 0..input.functions.len() {
         found.extend(results(&sites, number));

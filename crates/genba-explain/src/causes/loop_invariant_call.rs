@@ -260,7 +260,15 @@ fn is_disturbed(input: &AnalysisInput, function: &FunctionInput, index: u32, at:
 
 /// Functions of the C library that change nothing that a program hands them.
 pub(crate) fn is_harmless(name: &str) -> bool {
-    const READS: [&str; 22] = [
+    const WRITES: [&str; 7] = [
+        "putchar", "putc", "fputc", "fputs", "puts", "printf", "fwrite",
+    ];
+    changes_nothing(name) || WRITES.contains(&bare(name)) || WRITES.contains(&stem(name))
+}
+
+/// Functions of the C library that only read and compute.
+pub(crate) fn changes_nothing(name: &str) -> bool {
+    const READS: [&str; 15] = [
         "ctype_b_loc",
         "ctype_tolower_loc",
         "ctype_toupper_loc",
@@ -275,27 +283,27 @@ pub(crate) fn is_harmless(name: &str) -> bool {
         "strstr",
         "memcmp",
         "memchr",
-        "putchar",
-        "putc",
-        "fputc",
-        "fputs",
-        "puts",
-        "printf",
-        "fwrite",
         "abs",
     ];
-    let bare = name
-        .split('@')
-        .next()
-        .unwrap_or(name)
-        .trim_start_matches('_');
-    let stem = bare.split('_').next().unwrap_or(bare);
+    let bare = bare(name);
     arguments(name).is_some()
         || READS.contains(&bare)
-        || READS.contains(&stem)
+        || READS.contains(&stem(name))
         || (bare.starts_with("is")
             && bare.len() <= MAX_CTYPE_NAME
             && bare.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// A name without its version and leading underscores.
+fn bare(name: &str) -> &str {
+    let name = name.split('@').next().unwrap_or(name);
+    name.trim_start_matches('_')
+}
+
+/// The same without the variant for a processor.
+fn stem(name: &str) -> &str {
+    let bare = bare(name);
+    bare.split('_').next().unwrap_or(bare)
 }
 
 /// Whether a function stores to nothing but its own stack, and calls nothing.

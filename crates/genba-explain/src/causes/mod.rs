@@ -8,6 +8,7 @@ pub(crate) mod cold_path_in_hot_function;
 mod copies_again;
 pub(crate) mod costly_conversion;
 pub(crate) mod dead_store;
+mod dear_tests;
 mod digits_one_by_one;
 pub(crate) mod discarded_work;
 pub(crate) mod division_as_overflow_check;

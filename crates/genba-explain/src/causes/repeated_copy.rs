@@ -3,6 +3,7 @@
 //! **Signature.** Observed: most of the bytes that a place copies had been copied to where they are
 //! copied from. Bytes that go back to where they came from do not count: they were kept on purpose.
 //! Places that copy what another one copied are one finding. Copies of a buffer that grows are `realloc-growth`.
+//! A place that copies what it copied itself, to a block that was just allocated, changes a structure by copying it.
 //!
 //! **Confirmation.** One of the copies left out.
 //!
@@ -20,9 +21,11 @@ use crate::candidate::Candidate;
 use crate::causes::copies_again::copies_again;
 use crate::causes::realloc_growth;
 use crate::constants::observations::{
-    BUFFERS_BETWEEN_SAVED, BYTES_OF_UNSEEN_COPY, FIRST_COPY_SAVED, MIN_BYTES_OF_REPEATED_COPY,
-    MIN_COPIED_BEFORE, MIN_SHARE_OF_REPEATED_WORK, REPEATED_COPIES_SAVED,
+    BUFFERS_BETWEEN_SAVED, BYTES_OF_UNSEEN_COPY, COPIES_FOR_CHANGES_SAVED, FIRST_COPY_SAVED,
+    MIN_BYTES_OF_REPEATED_COPY, MIN_COPIED_BEFORE, MIN_SHARE_OF_REPEATED_WORK,
+    REPEATED_COPIES_SAVED,
 };
+use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, CallTarget};
 use crate::input::runtime_services::{is_allocator, is_copy_function};
@@ -209,14 +212,20 @@ fn candidate(
         parts.sum::<f64>() / share
     };
     let again = weighed(|share| share.value);
+    let for_changes =
+        first.seen.previous == first.seen.at && first.seen.to_new_blocks >= MOST_OF_IT;
+    let (fix, saved) = match for_changes {
+        true => (Fix::ChangeInPlace, COPIES_FOR_CHANGES_SAVED),
+        false => (Fix::CopyOnce, REPEATED_COPIES_SAVED),
+    };
     let mut one = Candidate::new(
         Cause::RepeatedCopy,
         Some(first.function),
         vec![first.at],
-        Fix::CopyOnce,
+        fix,
     );
     let allocator = input.share_where(|f| is_allocator(&f.function));
-    let (value, low, high) = REPEATED_COPIES_SAVED;
+    let (value, low, high) = saved;
     // Where the last copy serves as well as what was copied first, that goes, too.
     let origins = first_copies(sites, bytes, chain);
     one.saves(&[

@@ -131,6 +131,10 @@ pub(crate) const BYTES_OF_UNSEEN_COPY: f64 = 32.0;
 /// bring them from further away.
 pub(crate) const REPEATED_COPIES_SAVED: SavedFractions = (0.85, 0.3, 1.0);
 
+/// Fraction of the time of copies to new blocks, of which the next change copies all again, that goes where the block
+/// is changed in place. Chosen: what a change writes is small beside the block, but the first copy may be needed.
+pub(crate) const COPIES_FOR_CHANGES_SAVED: SavedFractions = (0.95, 0.4, 1.0);
+
 /// Copies that are written to while they are used, at most: what needs its own copy writes to each.
 /// Chosen: stack slots that are used for something else as well.
 pub(crate) const MAX_COPIES_WRITTEN: f64 = 0.05;

@@ -212,7 +212,7 @@ impl Growing {
 }
 
 /// The block to which control comes from the head of one through blocks that only compute and jump.
-fn behind_jumps(function: &FunctionInput, block: BlockId) -> Option<BlockId> {
+pub(crate) fn behind_jumps(function: &FunctionInput, block: BlockId) -> Option<BlockId> {
     let mut block = block;
     for _ in 0..MAX_JUMPS_BETWEEN_TESTS {
         let one = &function.flow.blocks()[block as usize];
@@ -231,7 +231,7 @@ fn behind_jumps(function: &FunctionInput, block: BlockId) -> Option<BlockId> {
 const MAX_JUMPS_BETWEEN_TESTS: u32 = 3;
 
 /// How often control goes from one block to a successor, for blocks that end in a conditional jump.
-fn edge(function: &FunctionInput, from: BlockId, to: BlockId) -> Option<u64> {
+pub(crate) fn edge(function: &FunctionInput, from: BlockId, to: BlockId) -> Option<u64> {
     let last = (function.flow.blocks()[from as usize].instructions.end as usize).checked_sub(1)?;
     let taken = function.taken.get(last).copied().flatten()?;
     let target = function.code[last].flow.jump_target()?;

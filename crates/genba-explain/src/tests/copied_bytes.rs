@@ -1,7 +1,7 @@
 //! Time in copies divided by bytes: few long moves beside many short copies.
 
-use genba_model::CodePoint;
-use genba_observe::{CallLength, Observations};
+use genba_model::{Cause, CodePoint, Estimate};
+use genba_observe::{CallLength, Observations, Seen};
 use iced_x86::code_asm::*;
 
 use crate::causes::{memory_bound_copy, quadratic};
@@ -57,6 +57,8 @@ fn copying(moved: f64, copied: f64, bursts: u32) -> AnalysisInput {
         bytes_per_call,
         short: None,
         bytes_of_short: 0.0,
+        onto_itself: None,
+        moved_by: 0.0,
     };
     let call_lengths = vec![length(&drop, moved), length(&put, copied)];
     let mut input = program(vec![memmove, drop, put]);
@@ -75,6 +77,37 @@ fn few_long_moves_are_found_beside_many_short_copies() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].function, Some(1));
     assert!(found[0].residual_fraction.value < 0.55, "of the program");
+}
+
+/// Moves between registers that the code does not relate, of whose bytes `overlapping` go onto themselves.
+fn moving(overlapping: f64) -> AnalysisInput {
+    let mut input = copying(2.0, 600_000.0, 40);
+    input.functions[0] = function(MEMMOVE, |a| a.ret(), &[MOVES], &[0.5], &[]);
+    input.functions[0].own = false;
+    input.functions.remove(1);
+    input.functions[1] = caller("put", MOVES, 0x2000, false);
+    let observed = input.observed.as_mut().expect("bursts");
+    observed.call_lengths.remove(0);
+    let share = Estimate {
+        value: overlapping,
+        low: overlapping - 0.1,
+        high: 1.0,
+    };
+    observed.call_lengths[0].onto_itself = Some(Seen {
+        share,
+        executions: 1_000_000,
+        bursts: 40,
+    });
+    observed.call_lengths[0].moved_by = 12.0;
+    input
+}
+
+#[test]
+fn moves_are_onto_themselves_where_bursts_saw_it() {
+    let found = quadratic::detect(&moving(1.0));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].function, found[0].cause), (Some(1), Cause::Quadratic));
+    assert!(quadratic::detect(&moving(0.3)).is_empty(), "mostly copies");
 }
 
 #[test]

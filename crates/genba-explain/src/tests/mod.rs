@@ -10,6 +10,7 @@ mod chain_searches;
 mod classes_of_values;
 mod conversions;
 mod copied_bytes;
+mod dear_tests;
 mod digit_loops;
 mod discarded_results;
 mod hash_probes;

@@ -59,6 +59,7 @@ fn copied_twice(bytes: f64, again: f64) -> AnalysisInput {
         seen: seen(share),
         bytes_per_copy: bytes,
         previous: point(&input, 0, 1 - at),
+        to_new_blocks: 0.0,
         bytes_per_instruction: share_of(0.5),
     };
     let list = vec![copy(0, 0.02), copy(1, again)];
@@ -111,6 +112,7 @@ fn copied_by_string_instruction() -> AnalysisInput {
         seen: seen(0.98),
         bytes_per_copy: 4096.0,
         previous: point(&input, 0, 0),
+        to_new_blocks: 0.0,
         bytes_per_instruction: share_of(1.0),
     };
     let mut observed = observations();

@@ -248,6 +248,8 @@ fn moved(short: f64) -> AnalysisInput {
         bytes_per_call: 40.0,
         short: Some(seen(short)),
         bytes_of_short: 5.0,
+        onto_itself: None,
+        moved_by: 0.0,
     });
     input.observed = Some(observed);
     input

@@ -289,6 +289,19 @@ pub enum ObservedFact {
         /// Bursts.
         bursts: u32,
     },
+    /// A test that only a call that changes nothing answers, with cheap tests behind it.
+    DearTest {
+        /// What is called.
+        function: String,
+        /// Tests.
+        tests: u64,
+        /// Those after which the cheap ones are made.
+        passed: u64,
+        /// Share of all time.
+        share: f64,
+        /// Cycles of one.
+        cycles: f64,
+    },
     /// The test that discards them.
     DiscardingTest {
         /// Executions.
@@ -329,6 +342,7 @@ impl ObservedFact {
                 EvidenceSource::Measured
             }
             Self::CheckInstructions { .. }
+            | Self::DearTest { .. }
             | Self::DiscardingTest { .. }
             | Self::FieldsApart { .. } => EvidenceSource::Counted,
             _ => EvidenceSource::Observed,

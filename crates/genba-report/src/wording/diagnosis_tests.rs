@@ -130,9 +130,11 @@ fn every_fix_has_a_sentence() {
         Fix::DropDeadStores { buffer: false },
         Fix::ClearUsedPart,
         Fix::CopyOnce,
+        Fix::ChangeInPlace,
         Fix::PassByReference,
         Fix::CheckOnce,
         Fix::TestBeforeWork,
+        Fix::CheapTestFirst,
         Fix::GroupFields,
         Fix::InstallSymbols,
     ];

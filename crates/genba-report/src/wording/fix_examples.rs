@@ -259,6 +259,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "double area(struct shape s);\n…\nsum += area(shapes[i]);",
             "double area(const struct shape *s);\n…\nsum += area(&shapes[i]);",
         ),
+        Fix::ChangeInPlace => (
+            "old = get(frame, slot);            /* a second reference */\nput(frame, slot, set(get(frame, slot), i, f(old)));",
+            "old = take(frame, slot);           /* the only one */\nput(frame, slot, set(old, i, f(old)));",
+        ),
         Fix::TestForValue { value } => match value {
             KnownValueKind::ZeroFactor => (
                 "for (j = 0; j < n; j++)\n    out[j] += x[i] * w[i][j];",
@@ -280,6 +284,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         Fix::TestBeforeWork => (
             "row = parse(line);\nif (row.region != wanted) continue;",
             "if (region_of(line) != wanted) continue;\nrow = parse(line);",
+        ),
+        Fix::CheapTestFirst => (
+            "if (distance(p, q) <= radius && p->kind == kind)",
+            "if (p->kind == kind && distance(p, q) <= radius)",
         ),
         Fix::GroupFields => (
             "struct session { id_t id; char user[56]; time_t expires; char agent[120]; long bytes; };",

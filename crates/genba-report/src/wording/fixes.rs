@@ -349,6 +349,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Hand over a pointer or reference to the original (const T *, const T &, &T) instead of a \
              copy: nothing changes the copy before it is made again."
         }
+        Fix::ChangeInPlace => {
+            "Change it where it is: give up the other reference before the change (take the value out of \
+             where it is kept, count the reference down), so that it is the only one; or keep the \
+             structure in parts of which a change copies one."
+        }
         Fix::TestForValue {
             value: KnownValueKind::ZeroFactor,
         } => {
@@ -375,6 +380,9 @@ pub(super) fn sentence(fix: &Fix) -> String {
         Fix::TestBeforeWork => {
             "Find out first whether the result is wanted: compute only what the test needs, test, \
              and do the rest afterwards."
+        }
+        Fix::CheapTestFirst => {
+            "Test what costs little first, the dear test last: where the cheap tests say no, it is not made."
         }
         Fix::GroupFields => {
             "Place the fields that are used together side by side in the structure, the others \

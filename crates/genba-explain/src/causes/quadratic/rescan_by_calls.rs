@@ -10,24 +10,24 @@
 //! sums and counts over what is found, input through a small buffer. A callee that stores is a parser. Where the
 //! place goes on by itself and what a call answers is handed to the next one, the calls make a sum.
 
-use genba_code::{BlockId, Flow, MemoryAccess, STACK_POINTER};
+use genba_code::{BlockId, Flow};
 use genba_model::ObservedFact;
 use genba_observe::AdvancingCall;
 
 use super::rescan::Scan;
 use crate::candidate::Candidate;
 use crate::constants::counts::MIN_SEARCHES;
-use crate::constants::observations::{MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MIN_ADVANCING};
+use crate::constants::observations::{MAX_DEPTH_OF_CALLEES, MIN_ADVANCING};
 use crate::constants::registers::{RDI, RDX, RESULTS, RSI};
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::Value;
-use crate::patterns::calls::index_of;
 use crate::patterns::invariance::{value_at, value_behind};
 use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::positions::{Course, Handed, carried};
+use crate::patterns::reading_calls::{is_store_outside, only_reads};
 
 /// Loops that search the same bytes from many starts by calls.
 pub(crate) fn rescans_by_calls(input: &AnalysisInput) -> Vec<Candidate> {
@@ -81,63 +81,6 @@ fn by_call(sites: &ObservedSites<'_>, seen: &AdvancingCall) -> Option<Candidate>
         bytes: seen.bytes_per_call,
         bursts: seen.seen.bursts,
     }))
-}
-
-/// Whether a function, with all that it calls, stores in its own frame at most.
-fn only_reads(input: &AnalysisInput, target: &CallTarget, depth: u32) -> bool {
-    if is_library_search(&target.function) {
-        return true;
-    }
-    let Some(callee) = index_of(input, &target.function, &target.module) else {
-        return false;
-    };
-    let callee = &input.functions[callee];
-    let Some(depth) = depth.checked_sub(1) else {
-        return false;
-    };
-    if !callee.counted || callee.counts.len() != callee.code.len() {
-        return false;
-    }
-    let stores = |at: usize| {
-        let memory = &callee.data[at].memory;
-        callee.counts[at] > 0 && memory.iter().any(is_store_outside)
-    };
-    // A call that hardly ever happens is not what the scan is.
-    let calls = callee.calls.unwrap_or(0).max(target.count) as f64;
-    let mut callees = callee.call_sites.iter().flat_map(|site| &site.targets);
-    !(0..callee.code.len()).any(stores)
-        && callees.all(|one| {
-            (one.count as f64) < MAX_CALLS_WITH_EFFECTS * calls || only_reads(input, one, depth)
-        })
-}
-
-/// Whether an access stores elsewhere than in the function's own frame.
-fn is_store_outside(access: &MemoryAccess) -> bool {
-    access.writes && !access.stack && access.base != Some(STACK_POINTER)
-}
-
-/// Functions of C's library that look for something in memory.
-fn is_library_search(name: &str) -> bool {
-    let bare = name.trim_start_matches('_');
-    // Variants for processors: `memchr_avx2`.
-    let bare = bare.split(['_', '@']).next().unwrap_or_default();
-    matches!(
-        bare,
-        "memchr"
-            | "memrchr"
-            | "rawmemchr"
-            | "strchr"
-            | "strchrnul"
-            | "strrchr"
-            | "strstr"
-            | "memmem"
-            | "strlen"
-            | "strnlen"
-            | "strcspn"
-            | "strspn"
-            | "strpbrk"
-            | "strcasestr"
-    )
 }
 
 /// Whether a loop stores nothing, calls nothing else, and hands on nothing but values of which the

@@ -7,15 +7,16 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{EVICTING_MOVE_BYTES, MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_SHIFT, REST_SAVED_WITHOUT_EVICTION};
 use crate::constants::registers::{RDI, RSI};
-use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
+use crate::constants::time_shares::{MIN_SHARE_OF_QUADRATIC_LOOP, MOST_OF_IT};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::input::copied_bytes::{bytes_of, part_of_copied_bytes};
+use crate::input::copied_bytes::{bytes_of, length_of, part_of_copied_bytes};
 use crate::input::runtime_services::{is_scan_function, plain};
 use crate::input::user_lines::lines;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::value_at;
+use crate::patterns::observed_sites::is_enough;
 
 /// Elements put into, or taken out of, long arrays by functions of the language's library.
 pub(crate) fn shifts(input: &AnalysisInput) -> Option<Candidate> {
@@ -79,20 +80,7 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
         return None;
     }
     let at = call.site.at;
-    let (to, from) = (value_at(function, at, RDI)?, value_at(function, at, RSI)?);
-    let constant = crate::input::values::CONSTANT;
-    let shift = match to.number == from.number {
-        true if to.offset == from.offset || to.number == constant => return None,
-        true => Some(from.offset.wrapping_sub(to.offset)),
-        false => None,
-    };
-    // By how much is not known: one of the two is the other plus something.
-    let removed = match shift {
-        Some(shift) => shift > 0,
-        None if is_sum_of(function, from, to) || is_found_in(function, from, to) => true,
-        None if is_sum_of(function, to, from) => false,
-        None => return None,
-    };
+    let Shift { bytes, removed } = by_code(function, at).or_else(|| by_bursts(input, call))?;
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(call.caller),
@@ -120,7 +108,7 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
         one.fact(QuadraticFact::ArrayShift {
             function: name.to_owned(),
             times: call.target.count,
-            bytes: shift.map(i64::unsigned_abs),
+            bytes,
             removed,
         })
         .fact(QuadraticFact::MoveTime {
@@ -128,6 +116,46 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
             cycles: each,
         }),
     )
+}
+
+/// How a move goes.
+struct Shift {
+    /// By how many bytes, where it is always the same.
+    bytes: Option<u64>,
+    /// Whether to the front: an element is removed.
+    removed: bool,
+}
+
+/// What the arguments of a move are made of.
+fn by_code(function: &FunctionInput, at: usize) -> Option<Shift> {
+    let (to, from) = (value_at(function, at, RDI)?, value_at(function, at, RSI)?);
+    let constant = crate::input::values::CONSTANT;
+    let shift = match to.number == from.number {
+        true if to.offset == from.offset || to.number == constant => return None,
+        true => Some(from.offset.wrapping_sub(to.offset)),
+        false => None,
+    };
+    // By how much is not known: one of the two is the other plus something.
+    let removed = match shift {
+        Some(shift) => shift > 0,
+        None if is_sum_of(function, from, to) || is_found_in(function, from, to) => true,
+        None if is_sum_of(function, to, from) => false,
+        None => return None,
+    };
+    Some(Shift {
+        bytes: shift.map(i64::unsigned_abs),
+        removed,
+    })
+}
+
+/// What bursts saw: most bytes go to a place less than their number away.
+fn by_bursts(input: &AnalysisInput, call: &Call<'_>) -> Option<Shift> {
+    let length = length_of(input, call)?;
+    let seen = length.onto_itself?;
+    (is_enough(&seen) && seen.share.low >= MOST_OF_IT).then_some(Shift {
+        bytes: None,
+        removed: length.moved_by < 0.0,
+    })
 }
 
 /// Whether a value is made by adding something to another one.

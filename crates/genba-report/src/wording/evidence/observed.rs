@@ -300,6 +300,19 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
                 range(work)
             )
         }
+        ObservedFact::DearTest {
+            function,
+            tests,
+            passed,
+            share,
+            cycles,
+        } => format!(
+            "`{function}` answers a test {} times and is needed for nothing else: {} of the time, {cycles:.0} cycles each; \
+             {} pass it (what cheap tests would say of the others is not known)",
+            count(*tests),
+            percent(*share),
+            count(*passed)
+        ),
         ObservedFact::DiscardingTest {
             executions,
             share,

@@ -432,6 +432,13 @@ fn facts_about_what_bursts_recorded() {
             work: share,
             bursts: 30,
         },
+        ObservedFact::DearTest {
+            function: "distance".to_owned(),
+            tests: 16_000_000,
+            passed: 1_200_000,
+            share: 0.9,
+            cycles: 240.0,
+        },
         ObservedFact::DiscardingTest {
             executions: 1_000_000,
             share: 0.95,
