@@ -189,8 +189,8 @@ mod tests {
     fn large_repeated_string_instruction_loads_all_its_pieces_first() {
         let piece = |one: u64| 0x4000 * one;
         let loads = (0..3u64).map(|one| load(0x10, 0x10_0000 + piece(one), 0x4000, 2 * one));
-        let stores = (0..3u64)
-            .map(|one| store(0x10, 0x20_0000 + piece(one), 0x4000, 0, 2 * one + 1));
+        let stores =
+            (0..3u64).map(|one| store(0x10, 0x20_0000 + piece(one), 0x4000, 0, 2 * one + 1));
         let found = copy_runs(&burst(loads.chain(stores).collect()), &AllOwn);
         assert_eq!((found.len(), found[0].bytes()), (1, 0xc000));
         assert_eq!(found[0].distance(), 0x10_0000);

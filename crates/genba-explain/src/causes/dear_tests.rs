@@ -46,7 +46,7 @@ pub(crate) fn dear_tests(input: &AnalysisInput, number: usize) -> Vec<Candidate>
     {
         return Vec::new();
     }
-    let tested = TestedFunction::of(function);
+    let tested = TestedFunction::of(input, function);
     (0..function.flow.blocks().len() as BlockId)
         .filter_map(|block| candidate(input, number, &tested, block))
         .collect()
@@ -71,10 +71,7 @@ fn candidate(
     let function = &input.functions[number];
     let (branch, test) = test_of(function, block)?;
     let calls = function.counts[branch];
-    let &[one, other] = function.flow.blocks()[block as usize]
-        .successors
-        .as_slice()
-    else {
+    let &[one, other] = function.flow.blocks()[block as usize].successors.as_slice() else {
         return None;
     };
     if calls < MIN_CALLS_HABITUAL {
@@ -157,8 +154,8 @@ fn cheap_tests(
     yes: BlockId,
     no: BlockId,
 ) -> Option<CheapTests> {
-    let refused = behind_jumps(function, no).unwrap_or(no);
-    let goes_there = |block: BlockId| behind_jumps(function, block).unwrap_or(block) == refused;
+    let refused = behind_plain_jumps(function, no);
+    let goes_there = |block: BlockId| behind_plain_jumps(function, block) == refused;
     let mut found = CheapTests {
         branches: Vec::new(),
         met: 0,
@@ -169,10 +166,7 @@ fn cheap_tests(
         let Some((branch, test)) = test_of(function, block) else {
             break;
         };
-        let &[one, other] = function.flow.blocks()[block as usize]
-            .successors
-            .as_slice()
-        else {
+        let &[one, other] = function.flow.blocks()[block as usize].successors.as_slice() else {
             break;
         };
         let next = match (goes_there(one), goes_there(other)) {
@@ -207,6 +201,23 @@ fn cheap_tests(
         }
     }
     (!found.branches.is_empty()).then_some(found)
+}
+
+/// The block to which control comes from the head of one through jumps alone.
+fn behind_plain_jumps(function: &FunctionInput, from: BlockId) -> BlockId {
+    let next = |&block: &BlockId| {
+        let one = &function.flow.blocks()[block as usize];
+        let jumps = one.instructions.len() == 1
+            && matches!(
+                function.code.get(one.instructions.start as usize)?.flow,
+                Flow::Jump(_)
+            );
+        (one.successors.first()).copied().filter(|_| jumps)
+    };
+    std::iter::successors(Some(from), next)
+        .take(MAX_CHEAP_TESTS)
+        .last()
+        .unwrap_or(from)
 }
 
 /// What a block reads from in front of it, where it only loads and computes up to its branch.

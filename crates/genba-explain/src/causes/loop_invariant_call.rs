@@ -294,6 +294,11 @@ pub(crate) fn changes_nothing(name: &str) -> bool {
             && bare.bytes().all(|b| b.is_ascii_lowercase()))
 }
 
+/// Functions of the C library of one or two floating-point numbers.
+pub(crate) fn is_mathematics(name: &str) -> bool {
+    arguments(name).is_some_and(|taken| taken.contains(&XMM0))
+}
+
 /// A name without its version and leading underscores.
 fn bare(name: &str) -> &str {
     let name = name.split('@').next().unwrap_or(name);

@@ -65,4 +65,3 @@ fn is_library_search(name: &str) -> bool {
             | "strcasestr"
     )
 }
-

@@ -1,11 +1,13 @@
 //! The work behind a test: calls that change nothing and instructions, of which only the test needs what they make.
 
-use genba_code::{Flow, MemoryAccess, STACK_POINTER};
+use genba_code::{Flow, Locations, MemoryAccess, STACK_POINTER, entry_reads};
 
-use crate::constants::registers::{ARGUMENTS, FLAGS, RESULTS};
-use crate::input::analysis_input::FunctionInput;
+use crate::causes::loop_invariant_call::is_mathematics;
+use crate::constants::registers::{ARGUMENTS, FLAGS, RESULTS, XMM0};
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::value_uses::Uses;
-use crate::input::values::{Origin, Value};
+use crate::input::values::{Origin, Value, bits};
+use crate::patterns::calls::index_of;
 use crate::patterns::invariance::value_at;
 
 /// Instructions that are followed from one test.
@@ -15,17 +17,18 @@ const MAX_WORK: usize = 256;
 pub(crate) struct TestedFunction<'a> {
     function: &'a FunctionInput,
     uses: Uses,
-    /// What calls get, by call and value number.
-    handed: Vec<(usize, u32)>,
+    /// What calls get, by call.
+    handed: Vec<(usize, Value)>,
 }
 
 impl<'a> TestedFunction<'a> {
-    pub(crate) fn of(function: &'a FunctionInput) -> Self {
+    pub(crate) fn of(input: &'a AnalysisInput, function: &'a FunctionInput) -> Self {
         let mut handed = Vec::new();
         for (at, code) in function.code.iter().enumerate() {
             if matches!(code.flow, Flow::Call(_) | Flow::IndirectCall) {
-                let values = argument_values(function, at).map(|value| (at, value.number));
-                handed.extend(values);
+                let taken = taken_by(input, function, at);
+                let values = bits(taken).filter_map(|one| value_at(function, at, one));
+                handed.extend(values.map(|value| (at, value)));
             }
         }
         Self {
@@ -67,7 +70,10 @@ impl<'a> TestedFunction<'a> {
         let function = self.function;
         let is_call = function.data[reader].opaque.is_some();
         let mut values: Vec<Value> = match is_call {
-            true => argument_values(function, reader).collect(),
+            true => (self.handed.iter())
+                .filter(|handed| handed.0 == reader)
+                .map(|handed| handed.1)
+                .collect(),
             false => function
                 .values
                 .reads(reader)
@@ -83,7 +89,8 @@ impl<'a> TestedFunction<'a> {
                 Origin::Instruction(at) => found.push(at as usize),
                 Origin::Join(_) if values.len() < MAX_WORK => {
                     let met = function.values.met(value).iter();
-                    let new: Vec<Value> = met.filter(|one| !values.contains(one)).copied().collect();
+                    let new: Vec<Value> =
+                        met.filter(|one| !values.contains(one)).copied().collect();
                     values.extend(new);
                 }
                 _ => {}
@@ -110,15 +117,31 @@ impl<'a> TestedFunction<'a> {
         let results = results.filter(|one| !call || RESULTS.contains(&one.0));
         results.filter(|one| one.0 < FLAGS).all(|one| {
             let handed = (self.handed.iter())
-                .filter(|handed| handed.1 == one.1.number)
+                .filter(|handed| handed.1.number == one.1.number)
                 .all(|handed| found.contains(&handed.0));
             handed && (self.uses.readers(one.1).iter()).all(|at| found.contains(at))
         })
     }
 }
 
-fn argument_values(function: &FunctionInput, call: usize) -> impl Iterator<Item = Value> + '_ {
-    (ARGUMENTS.into_iter()).filter_map(move |one| value_at(function, call, one))
+/// Registers from which a call's targets take arguments: as their code reads them; where that is not known, those of
+/// numbers for functions of mathematics, else those of integers.
+fn taken_by(input: &AnalysisInput, function: &FunctionInput, call: usize) -> Locations {
+    let of = |target: &CallTarget| {
+        let callee = index_of(input, &target.function, &target.module);
+        let callee = callee.map(|index| &input.functions[index]);
+        match callee.filter(|callee| !callee.code.is_empty()) {
+            Some(callee) => entry_reads(&callee.code, &callee.data, &callee.flow).reads,
+            None if is_mathematics(&target.function) => 0b11 << XMM0,
+            None => (ARGUMENTS.iter())
+                .filter(|&&one| one < XMM0)
+                .fold(0, |all, one| all | 1 << one),
+        }
+    };
+    let site = function.call_sites.iter().find(|site| site.at == call);
+    let targets = site.into_iter().flat_map(|site| &site.targets);
+    let arguments = ARGUMENTS.iter().fold(0, |all, one| all | 1 << one);
+    targets.fold(0, |all, target| all | of(target)) & arguments
 }
 
 /// The place of the function's frame that a plain move writes or reads.

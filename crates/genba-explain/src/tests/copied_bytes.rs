@@ -106,7 +106,10 @@ fn moving(overlapping: f64) -> AnalysisInput {
 fn moves_are_onto_themselves_where_bursts_saw_it() {
     let found = quadratic::detect(&moving(1.0));
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].function, found[0].cause), (Some(1), Cause::Quadratic));
+    assert_eq!(
+        (found[0].function, found[0].cause),
+        (Some(1), Cause::Quadratic)
+    );
     assert!(quadratic::detect(&moving(0.3)).is_empty(), "mostly copies");
 }
 

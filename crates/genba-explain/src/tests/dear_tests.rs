@@ -74,9 +74,7 @@ fn compares_result() -> FunctionInput {
             a.set_label(&mut callee)?;
             a.ret()
         },
-        &[
-            CALLS, CALLS, CALLS, CALLS, PASSED, PASSED, 20_000, CALLS, 0,
-        ],
+        &[CALLS, CALLS, CALLS, CALLS, PASSED, PASSED, 20_000, CALLS, 0],
         &[0.01; 9],
         &[(3, CALLS - PASSED), (5, PASSED - 20_000)],
     );
@@ -115,7 +113,11 @@ fn cheap_test_that_mostly_says_no_comes_first() {
     );
     assert!(has_fact(&found, |fact| matches!(
         fact,
-        Fact::Observed(ObservedFact::DearTest { tests: CALLS, passed: PASSED, .. })
+        Fact::Observed(ObservedFact::DearTest {
+            tests: CALLS,
+            passed: PASSED,
+            ..
+        })
     )));
     // Certainly for the 45 % that pass the first test and fail the second; likely for nine of ten.
     let rest = found[0].residual_fraction;
