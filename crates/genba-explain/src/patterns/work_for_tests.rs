@@ -151,7 +151,7 @@ fn frame_slot(function: &FunctionInput, at: usize) -> Option<MemoryAccess> {
         return None;
     };
     let plain = data.opaque.is_none() && one.index.is_none() && one.reads != one.writes;
-    (plain && one.base == Some(STACK_POINTER)).then(|| one.clone())
+    (plain && one.base == Some(STACK_POINTER)).then_some(*one)
 }
 
 /// Instructions that access a place of the frame.
