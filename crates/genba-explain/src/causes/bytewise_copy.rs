@@ -1,7 +1,7 @@
 //! `bytewise-copy`: long runs copied or appended one byte at a time.
 //!
 //! **Signature.** A loop whose usual path loads a byte, stores it unchanged and advances by one, in
-//! runs of 16 bytes or more; it may store them from the other end of a run. A comparison that finds
+//! runs of 8 bytes or more; it may store them from the other end of a run. A comparison that finds
 //! the end of the run is no other use of the byte. Or a loop that appends a byte per iteration to a
 //! buffer whose length it loads from memory and stores there again ([`crate::patterns::appends`]). Or
 //! calls that hand on a few bytes each and, as bursts show, take up where the one before stopped, or

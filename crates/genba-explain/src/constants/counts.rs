@@ -78,6 +78,10 @@ pub(crate) const MIN_BYTES_IN_RUN: f64 = 16.0;
 /// steps of such a loop. Chosen.
 pub(crate) const MIN_BYTES_IN_COMPARED_RUN: f64 = 6.0;
 
+/// The same where a run is copied: eight bytes at once take two instructions, and the last piece may go beyond the
+/// end.
+pub(crate) const MIN_BYTES_IN_COPIED_RUN: f64 = 8.0;
+
 /// The same of bytes that are appended through memory: room made once and a pointer in a register cost
 /// nothing to start. Chosen.
 pub(crate) const MIN_BYTES_IN_APPENDED_RUN: f64 = 8.0;

@@ -11,7 +11,8 @@ use genba_model::{ByteOperation, Estimate, LoopFact};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MAX_PATH_COUNT_LOSS_DIVISOR, MIN_BYTES_IN_COMPARED_RUN, MIN_BYTES_IN_RUN, MIN_CALLS_HABITUAL,
+    MAX_PATH_COUNT_LOSS_DIVISOR, MIN_BYTES_IN_COMPARED_RUN, MIN_BYTES_IN_COPIED_RUN,
+    MIN_BYTES_IN_RUN, MIN_CALLS_HABITUAL,
 };
 use crate::constants::registers::XMM0;
 use crate::constants::search_limits::{
@@ -82,9 +83,10 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
             let width = bytes.width as f64;
             let run = path.iterations as f64 / path.leaves.max(1) as f64 * width;
             let each = share * all / (path.iterations as f64 * width);
-            let min_run = match bytes.stores.is_empty() && bytes.compares_two {
-                true => MIN_BYTES_IN_COMPARED_RUN,
-                false => MIN_BYTES_IN_RUN,
+            let min_run = match (bytes.stores.is_empty(), bytes.compares_two) {
+                (true, true) => MIN_BYTES_IN_COMPARED_RUN,
+                (true, false) => MIN_BYTES_IN_RUN,
+                (false, _) => MIN_BYTES_IN_COPIED_RUN,
             };
             if run < min_run || !each.is_finite() {
                 continue;

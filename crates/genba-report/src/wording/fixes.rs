@@ -116,7 +116,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::CopyRuns => {
             "Find the end of the run first (memchr, strcspn, or a known length), then copy it with \
-             one memcpy (copy_from_slice, extend_from_slice in Rust)."
+             one memcpy (copy_from_slice, extend_from_slice in Rust). Where runs are short and their length \
+             is known: 8 or 16 bytes at a time, the last ones beyond the end where there is room."
         }
         Fix::SeveralDigits { divisor, digits } => {
             return format!(
