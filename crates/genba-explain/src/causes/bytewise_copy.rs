@@ -1,4 +1,4 @@
-//! `bytewise-copy`: long runs copied or appended one byte at a time.
+//! `bytewise-copy`: runs copied or appended one byte at a time.
 //!
 //! **Signature.** A loop whose usual path loads a byte, stores it unchanged and advances by one, in
 //! runs of 8 bytes or more; it may store them from the other end of a run. A comparison that finds
