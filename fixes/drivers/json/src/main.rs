@@ -1,4 +1,4 @@
-//! Drives serde_json over a file: `json-driver parse|skip|fail|display FILE TIMES`.
+//! Drives serde_json over a file: `json-driver parse|text|skip|fail|display FILE TIMES`.
 
 use serde_json::Value;
 
@@ -14,6 +14,11 @@ fn main() {
             for _ in 0..times {
                 let strings: Vec<String> = serde_json::from_str(&text).expect("it is JSON");
                 sum += strings.iter().map(String::len).sum::<usize>();
+            }
+        }
+        "text" => {
+            for _ in 0..times {
+                sum += serde_json::from_str::<String>(&text).expect("it is JSON").len();
             }
         }
         "skip" => {
