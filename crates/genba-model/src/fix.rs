@@ -156,6 +156,8 @@ pub enum Fix {
     RememberPlace,
     /// Leave out walks along a list from which nothing comes but where they end.
     SkipWalk,
+    /// Do again only what has changed since the last pass.
+    OnlyWhatChanged,
     /// Walk a tree once for all that is looked for in it.
     WalkOnceForAll,
     /// Avoid moving the elements of an array.

@@ -6,7 +6,7 @@
 //! `sscanf`, `localtime`, `strftime`, `getpwuid`, `regcomp` …), at least a thousand times, and the
 //! calls with all that they call take a good part of the time. What `printf` converts is read from
 //! its constant format, or, of formats that are made at run time or handed on by functions of the user's own, from
-//! what bursts saw the library read of them; formats of strings only are not reported. Matching is not converting, so that `regexec` is not in
+//! what bursts saw the library read of them; formats of strings only are not reported, of single characters they are. Matching is not converting, so that `regexec` is not in
 //! the table; `std::regex` is, which takes some tens of times as long as other engines for the same. Streams of C++ and formatting by
 //! Rust's `core::fmt` are many functions: those that one line calls count together. Exceptions of C++ are in the table as
 //! well (`__cxa_throw`), and hashes of keys by SipHash are known by their code ([`super::keyed_hashes`]).
@@ -228,7 +228,9 @@ fn cost_of_formats(formats: &[(String, f64)]) -> Option<(ConversionKind, Estimat
 fn cost_of_format(format: &str) -> Option<(ConversionKind, Estimate)> {
     let asked = FormatDirectives::of(format);
     let kind = match (asked.floats, asked.integers) {
-        (0, 0) => return None,
+        // Strings are passed on, which copies them; a single character is stored.
+        (0, 0) if asked.characters == 0 || asked.texts + asked.others > 0 => return None,
+        (0, 0) => ConversionKind::FormatCharacter,
         (0, _) => ConversionKind::FormatInteger,
         _ => ConversionKind::FormatFloat,
     };
@@ -237,6 +239,10 @@ fn cost_of_format(format: &str) -> Option<(ConversionKind, Estimate)> {
         (
             direct_conversion(ConversionKind::FormatInteger),
             asked.integers,
+        ),
+        (
+            direct_conversion(ConversionKind::FormatCharacter),
+            asked.characters,
         ),
         // The text between the directives is copied as well.
         (direct_text_copy(), 1 + asked.texts + asked.others),

@@ -39,6 +39,10 @@ pub(crate) const MIN_STARTED_OVER: f64 = 0.6;
 /// if it was nearly all that were seen: all of them in ten bursts. Chosen.
 pub(crate) const MIN_WITHOUT_EFFECT: f64 = 0.7;
 
+/// Share of the stores of passes over a whole table that may change something, up to which little comes of the passes.
+/// Chosen: where a table grows it is laid out anew now and then, and all of it changes.
+pub(crate) const MAX_CHANGED_BY_IDLE_PASS: f64 = 0.05;
+
 /// Share of stores that store what is there already, lower end of the interval. Chosen: nearly all.
 pub(crate) const MIN_STORED_AGAIN: f64 = 0.9;
 

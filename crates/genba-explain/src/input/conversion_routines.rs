@@ -23,8 +23,10 @@ pub struct FormatDirectives {
     pub floats: u32,
     /// Integers.
     pub integers: u32,
-    /// Strings and characters.
+    /// Strings.
     pub texts: u32,
+    /// Single characters.
+    pub characters: u32,
     /// Others: pointers, counts, unknown ones.
     pub others: u32,
 }
@@ -204,7 +206,8 @@ impl FormatDirectives {
                 Some(b'%') | None => {}
                 Some(b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A') => found.floats += 1,
                 Some(b'd' | b'i' | b'u' | b'x' | b'X' | b'o') => found.integers += 1,
-                Some(b's' | b'c') => found.texts += 1,
+                Some(b's') => found.texts += 1,
+                Some(b'c') => found.characters += 1,
                 Some(_) => found.others += 1,
             }
         }
@@ -219,8 +222,8 @@ mod tests {
     #[test]
     fn directives_are_counted_by_what_they_convert() {
         let of = FormatDirectives::of("%-5.2f|%lld %%d %*s %#010lx %c %.17Lg%");
-        let found = (of.floats, of.integers, of.texts, of.others);
-        assert_eq!(found, (2, 2, 2, 0));
+        let found = (of.floats, of.integers, of.texts, of.characters, of.others);
+        assert_eq!(found, (2, 2, 1, 1, 0));
         assert_eq!(FormatDirectives::of("%p").others, 1);
         assert_eq!(FormatDirectives::of("no more"), FormatDirectives::default());
     }

@@ -9,6 +9,7 @@ use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_ONE_VALUE_LOW,
     MIN_REPEATED, MIN_SEEN,
 };
+use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::patterns::calls::index_of;
 
@@ -69,6 +70,15 @@ impl<'a> ObservedSites<'a> {
         let loops = function.flow.loops();
         let index = (0..loops.len() as u32).find(|&index| loops[index as usize].head == block)?;
         Some((number, index))
+    }
+
+    /// Whether one value is most of what a store stores.
+    pub(crate) fn stores_one_value(&self, function: usize, at: usize) -> bool {
+        let point = self.point(function, at);
+        (self.observed.operand_values.iter())
+            .filter(|one| Some(one.at) == point && one.stored)
+            .filter_map(|one| one.values.first())
+            .any(|first| first.share.value >= MOST_OF_IT)
     }
 
     /// Whether a load brings one value nearly always.

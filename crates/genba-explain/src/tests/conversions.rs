@@ -104,6 +104,15 @@ fn formats_of_strings_and_unknown_formats_are_not_conversions() {
     };
     assert_eq!(formatted(Some("%s=%d\\n")).len(), 1);
     assert!(formatted(Some("%s: %s\\n")).is_empty());
+    // A character is stored, but text beside it is passed on.
+    let [found] = formatted(Some("%c")).try_into().unwrap();
+    assert_eq!(
+        found.fix,
+        Fix::ConvertDirectly(ConversionKind::FormatCharacter)
+    );
+    for text in ["%c%s", "%c %p"] {
+        assert!(formatted(Some(text)).is_empty(), "{text}");
+    }
     assert!(formatted(None).is_empty());
 }
 

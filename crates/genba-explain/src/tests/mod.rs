@@ -14,6 +14,7 @@ mod dear_tests;
 mod digit_loops;
 mod discarded_results;
 mod hash_probes;
+mod idle_sweeps;
 mod idle_walks;
 mod inlined_calls;
 mod inlined_copies;

@@ -13,6 +13,8 @@ pub enum ConversionKind {
     FormatFloat,
     /// Integers to text.
     FormatInteger,
+    /// Single characters to text.
+    FormatCharacter,
     /// Text to floating-point numbers.
     ParseFloat,
     /// Text by a format to values.

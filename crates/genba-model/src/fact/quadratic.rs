@@ -26,6 +26,20 @@ pub enum QuadraticFact {
         #[serde(default)]
         idle: bool,
     },
+    /// Passes over all elements of a table that store what is there already.
+    IdlePasses {
+        /// Passes.
+        passes: u64,
+        /// Mean number of elements that one goes over.
+        elements: f64,
+    },
+    /// Time in these passes.
+    PassTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each pass.
+        cycles: f64,
+    },
     /// What walks and their callees store outside of their frames is there already.
     WalksStoreAgain,
     /// Walks of a whole tree by a function that calls itself.
@@ -113,9 +127,10 @@ impl QuadraticFact {
     #[must_use]
     pub fn source(&self) -> EvidenceSource {
         match self {
-            Self::SearchTime { .. } | Self::MoveTime { .. } | Self::AppendTime { .. } => {
-                EvidenceSource::Measured
-            }
+            Self::SearchTime { .. }
+            | Self::PassTime { .. }
+            | Self::MoveTime { .. }
+            | Self::AppendTime { .. } => EvidenceSource::Measured,
             Self::HashLookup => EvidenceSource::Model,
             Self::WalksStoreAgain => EvidenceSource::Observed,
             _ => EvidenceSource::Counted,

@@ -97,6 +97,7 @@ fn every_fix_has_a_sentence() {
         Fix::RememberEnd,
         Fix::RememberPlace,
         Fix::SkipWalk,
+        Fix::OnlyWhatChanged,
         Fix::WalkOnceForAll,
         Fix::AvoidShifts,
         Fix::PlainOperations,
@@ -153,6 +154,7 @@ fn every_fix_has_a_sentence() {
     for kind in [
         ConversionKind::FormatFloat,
         ConversionKind::FormatInteger,
+        ConversionKind::FormatCharacter,
         ConversionKind::ParseFloat,
         ConversionKind::Scan,
         ConversionKind::LocalTime,

@@ -149,6 +149,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "while (last->next != NULL)\n    last = last->next;\nlast->next = item;",
             "list->last->next = item;\nlist->last = item;",
         ),
+        Fix::OnlyWhatChanged => (
+            "add(&table, item);\nupdate_index(&table);   /* all elements */",
+            "add(&table, item);\ntable.changed = true;\n…\nif (table.changed) update_index(&table);   /* in look_up() */",
+        ),
         Fix::WalkOnceForAll => (
             "for (v = variables; v; v = v->next)\n    if (count_uses(v, body) == 0)\n        drop(v);",
             "count_all_uses(body);        /* use->variable->uses++ */\nfor (v = variables; v; v = v->next)\n    if (v->uses == 0)\n        drop(v);",

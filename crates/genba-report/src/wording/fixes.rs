@@ -217,6 +217,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Leave the walk out where nothing would come of it: keep what it finds out (that nothing is left to \
              do, where it ends) with the list or with its elements, and test that first."
         }
+        Fix::OnlyWhatChanged => {
+            "Bring up to date only what has changed since the last pass: store it where it changes, or set a flag \
+             there and make one pass where the result is first read."
+        }
         Fix::WalkOnceForAll => {
             "Walk the tree once, and note for each element what it refers to: a counter in what is looked \
              for, a list of its uses, or a hash table from keys to elements. Keep it up to date where the \
@@ -540,6 +544,10 @@ fn convert_directly(kind: ConversionKind) -> &'static str {
             "Write the digits with a small routine (two digits per step from a table, std::to_chars, \
              itoa in Rust) and copy the text between them, instead of interpreting a format each \
              time."
+        }
+        ConversionKind::FormatCharacter => {
+            "Store the character itself (putc, push_back, an assignment): printf interprets its format and \
+             goes through a stream each time."
         }
         ConversionKind::ParseFloat => {
             "Parse plain numbers directly (up to 15 digits and a power of ten up to 22 are one exact \

@@ -12,24 +12,20 @@
 //!
 //! **Source.** K. Lepak and M. Lipasti, "On the value locality of store instructions", ISCA 2000 (silent stores).
 
-use std::cell::Cell;
-
-use genba_code::Opaque;
 use genba_model::{Fix, QuadraticFact};
 
+use super::effects::Effects;
 use super::list_links::links_from;
 use super::list_walk::{is_link, walks_candidate};
-use super::rescan::{carries_positions_only, is_in_frame, keeps_in_frame};
+use super::rescan::{carries_positions_only, keeps_in_frame};
 use super::sweep::compares_with_key;
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES, SELDOM_EXECUTIONS};
-use crate::constants::observations::MIN_WITHOUT_EFFECT;
-use crate::input::analysis_input::{AnalysisInput, CallTarget};
+use crate::input::analysis_input::AnalysisInput;
 use crate::input::value_uses::Uses;
 use crate::input::values::Value;
-use crate::patterns::calls::index_of;
 use crate::patterns::hot_loops::HotLoop;
-use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
+use crate::patterns::observed_sites::share_of_target;
 
 /// A walk along a list without effect, for each of many items.
 pub(super) fn idle_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -50,14 +46,8 @@ pub(super) fn idle_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
         members.filter(|&at| found.times(at) > SELDOM_EXECUTIONS)
     };
     let link = usual().find(|&at| function.data[at].loads() && is_link(found, &uses, at))?;
-    let effects = Effects {
-        input,
-        sites: ObservedSites::of(input),
-        seldom: SELDOM_EXECUTIONS * found.cost.iterations as f64,
-        stored_again: Cell::new(false),
-    };
-    let depth = MAX_DEPTH_OF_CALLEES;
-    let idle = |at: usize| effects.has_none((found.function, at), depth);
+    let effects = Effects::of(input, found.cost.iterations, SELDOM_EXECUTIONS);
+    let idle = |at: usize| effects.has_none((found.function, at));
     // This iteration's, or the next one's.
     let is_link_itself = |value: Value| {
         let mut next = links.iter().flat_map(|&link| function.values.met(link));
@@ -81,74 +71,8 @@ pub(super) fn idle_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Ca
         .map(|target| share_of_target(input, found.function, target));
     let share = (found.share + called.sum::<f64>()).min(1.0);
     let one = walks_candidate(input, found, link, share, Fix::SkipWalk)?;
-    Some(match effects.stored_again.get() {
+    Some(match effects.stored_again() {
         true => one.fact(QuadraticFact::WalksStoreAgain),
         false => one,
     })
-}
-
-/// Callees that are looked at, one in the other.
-const MAX_DEPTH_OF_CALLEES: u32 = 3;
-
-/// What instructions leave behind.
-struct Effects<'a> {
-    input: &'a AnalysisInput,
-    sites: Option<ObservedSites<'a>>,
-    /// Executions up to which an instruction does not matter.
-    seldom: f64,
-    /// Whether any of them stored what was there.
-    stored_again: Cell<bool>,
-}
-
-impl Effects<'_> {
-    /// Whether an instruction changes nothing outside of the frame, itself or by what it calls.
-    fn has_none(&self, (number, at): (usize, usize), depth: u32) -> bool {
-        let function = &self.input.functions[number];
-        let data = &function.data[at];
-        match data.opaque {
-            None => {
-                let mut writes = data.memory.iter().filter(|one| one.writes);
-                writes.all(is_in_frame) || self.stores_again(number, at)
-            }
-            Some(Opaque::Call) => {
-                let site = function.call_sites.iter().find(|site| site.at == at);
-                site.is_some_and(|site| {
-                    !site.targets.is_empty()
-                        && (site.targets.iter()).all(|target| self.callee_has_none(target, depth))
-                })
-            }
-            Some(Opaque::Exit) => true,
-            Some(_) => false,
-        }
-    }
-
-    fn callee_has_none(&self, target: &CallTarget, depth: u32) -> bool {
-        let (Some(depth), Some(callee)) = (
-            depth.checked_sub(1),
-            index_of(self.input, &target.function, &target.module),
-        ) else {
-            return false;
-        };
-        let function = &self.input.functions[callee];
-        let known = function.counted && function.counts.len() == function.code.len();
-        let mut executed =
-            (0..function.code.len()).filter(|&at| function.counts[at] as f64 > self.seldom);
-        known && executed.all(|at| self.has_none((callee, at), depth))
-    }
-
-    /// Whether what a store stores is there already, as observed.
-    fn stores_again(&self, function: usize, at: usize) -> bool {
-        let point = |sites: &ObservedSites<'_>| sites.point(function, at);
-        let again = self.sites.as_ref().is_some_and(|sites| {
-            let mut silent = sites.observed.silent_stores.iter();
-            silent.any(|one| {
-                Some(one.at) == point(sites)
-                    && is_enough(&one.seen)
-                    && one.seen.share.low >= MIN_WITHOUT_EFFECT
-                    && one.seen.share.value > 1.0 - SELDOM_EXECUTIONS
-            })
-        });
-        self.stored_again.set(self.stored_again.get() || again);
-        again
-    }
 }

@@ -10,7 +10,8 @@
 //!   for each item, or from which nothing comes;
 //! - a tree that a function walks whole by calling itself, for each of many things looked for in it;
 //! - look-ups in a hash table that go through hundreds of slots each;
-//! - passes over thousands of elements for each item that change hardly any, or only renumber them (`sweep`);
+//! - passes over thousands of elements for each item that change hardly any, or only renumber them (`sweep`), or that
+//!   store what is there already (`idle_sweep`);
 //! - a move of memory onto itself, shifted, by the C library or by a loop (`shift_loop`): elements inserted into, or
 //!   removed from, the front of a long array;
 //! - `strcat` to a string that has grown long, for each piece.
@@ -22,6 +23,8 @@
 //! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
 //! Complexity", FSE 2007.
 
+mod effects;
+mod idle_sweep;
 mod idle_walk;
 mod left_to_pass;
 mod library_scan;
@@ -50,6 +53,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use idle_sweep::idle_sweep;
 use idle_walk::idle_walk;
 use library_scan::library_scan;
 use list_walk::list_walk;
@@ -98,6 +102,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
                 .or_else(|| idle_walk(input, one))
                 .or_else(|| probes(input, one))
                 .or_else(|| sweep(input, one))
+                .or_else(|| idle_sweep(input, one, &with_calls))
         })
         .collect();
     found.extend(walks);

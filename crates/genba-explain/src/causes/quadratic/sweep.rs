@@ -24,7 +24,7 @@ use crate::constants::counts::{
     MIN_SEARCHES, SELDOM_EXECUTIONS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
-use crate::constants::registers::FLAGS;
+use crate::constants::registers::{FLAGS, VECTORS};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Origin, Value};
@@ -215,7 +215,7 @@ pub(super) fn compares_with_key(found: &HotLoop<'_>, at: usize) -> bool {
 
 /// Whether a register that the loop usually writes is read behind it; with `carried` only those that an iteration
 /// hands to the next as well (a sum, the best so far): others may be taken for arguments of a call behind it.
-fn hands_on(found: &HotLoop<'_>, carried: bool) -> bool {
+pub(super) fn hands_on(found: &HotLoop<'_>, carried: bool) -> bool {
     let (function, flow) = (found.input, &found.input.flow);
     let body = flow.loop_blocks(found.index);
     let written = found
@@ -227,7 +227,7 @@ fn hands_on(found: &HotLoop<'_>, carried: bool) -> bool {
     let live = live_registers(function, Some(0));
     let head = flow.loops()[found.index as usize].head;
     let written = match carried {
-        true => written & live[head as usize],
+        true => written & live[head as usize] & !made_anew(found),
         false => written,
     };
     let exits = body
@@ -236,6 +236,17 @@ fn hands_on(found: &HotLoop<'_>, carried: bool) -> bool {
     exits
         .filter(|next| !body.contains(next))
         .any(|&next| live[next as usize] & written != 0)
+}
+
+/// Vector registers that the loop writes before it reads them: what a conditional block moves through one is no sum,
+/// though such a register may be live behind the function (as a result).
+fn made_anew(found: &HotLoop<'_>) -> u128 {
+    let data = found.members.iter().map(|&at| &found.input.data[at]);
+    let (_, made) = data.fold((0, 0), |(read, made): (u128, u128), one| {
+        let read = read | one.reads() & !made;
+        (read, made | one.writes & !read)
+    });
+    made & VECTORS
 }
 
 /// Whether all passes load many times what is stored.
@@ -259,7 +270,7 @@ fn loaded(found: &HotLoop<'_>) -> f64 {
 }
 
 /// Whether all passes load many times what there is.
-fn goes_over_same(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
+pub(super) fn goes_over_same(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
     let (Some(read), Some(memory)) = (input_read(input), input.program.max_rss_bytes) else {
         return false;
     };

@@ -28,6 +28,9 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 ConversionKind::Format | ConversionKind::FormatInteger => {
                     format!("writing the same digits and text directly takes {cycles}")
                 }
+                ConversionKind::FormatCharacter => {
+                    format!("storing the characters directly takes {cycles}")
+                }
                 ConversionKind::ParseFloat => {
                     format!("parsing a plain decimal number directly takes {cycles}")
                 }

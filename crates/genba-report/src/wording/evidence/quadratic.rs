@@ -36,6 +36,20 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
                 false => "to find a place in it",
             }
         ),
+        QuadraticFact::IdlePasses { passes, elements } => format!(
+            "{} passes go over {} elements each, {} in all",
+            count(*passes),
+            count(elements.round() as u64),
+            count((*passes as f64 * elements).round() as u64)
+        ),
+        QuadraticFact::PassTime {
+            share,
+            cycles: each,
+        } => format!(
+            "{} of the time, {} cycles per pass",
+            percent(*share),
+            cycles(*each)
+        ),
         QuadraticFact::WalksStoreAgain => "what they store is there already".to_owned(),
         QuadraticFact::RecursiveWalks { walks, elements } => format!(
             "{} walks visit {} elements each, {} in all, and hardly ever find what they look for",

@@ -323,6 +323,7 @@ fn facts_about_conversions_and_paths() {
     let kinds = [
         ConversionKind::FormatFloat,
         ConversionKind::FormatInteger,
+        ConversionKind::FormatCharacter,
         ConversionKind::ParseFloat,
         ConversionKind::Scan,
         ConversionKind::LocalTime,

@@ -248,6 +248,14 @@ fn facts_about_threads_and_growth() {
             elements: 12_000.0,
             idle: true,
         },
+        QuadraticFact::IdlePasses {
+            passes: 6000,
+            elements: 2663.0,
+        },
+        QuadraticFact::PassTime {
+            share: 0.9,
+            cycles: 21_000.0,
+        },
         QuadraticFact::WalksStoreAgain,
         QuadraticFact::RecursiveWalks {
             walks: 803,

@@ -1,0 +1,101 @@
+//! What the instructions of a loop leave behind outside of their frames, by what was counted and observed.
+
+use std::cell::Cell;
+
+use genba_code::Opaque;
+
+use super::rescan::is_in_frame;
+use crate::constants::counts::SELDOM_EXECUTIONS;
+use crate::constants::observations::MIN_WITHOUT_EFFECT;
+use crate::input::analysis_input::{AnalysisInput, CallTarget};
+use crate::patterns::calls::index_of;
+use crate::patterns::observed_sites::{ObservedSites, is_enough};
+
+/// Callees that are looked at, one in the other.
+const MAX_DEPTH_OF_CALLEES: u32 = 3;
+
+/// What instructions leave behind.
+pub(super) struct Effects<'a> {
+    input: &'a AnalysisInput,
+    sites: Option<ObservedSites<'a>>,
+    /// Executions up to which an instruction does not matter.
+    seldom: f64,
+    /// Share of the executions of a store that may change something.
+    most_changed: f64,
+    /// Whether any of them stored what was there.
+    stored_again: Cell<bool>,
+}
+
+impl<'a> Effects<'a> {
+    /// Those of a loop of so many iterations. Of what stores what is there already, up to `most_changed` of the
+    /// executions may store something else.
+    pub(super) fn of(input: &'a AnalysisInput, iterations: u64, most_changed: f64) -> Effects<'a> {
+        Effects {
+            input,
+            sites: ObservedSites::of(input),
+            seldom: SELDOM_EXECUTIONS * iterations as f64,
+            most_changed,
+            stored_again: Cell::new(false),
+        }
+    }
+
+    /// Whether an instruction changes nothing outside of the frame, itself or by what it calls.
+    pub(super) fn has_none(&self, place: (usize, usize)) -> bool {
+        self.has_none_within(place, MAX_DEPTH_OF_CALLEES)
+    }
+
+    /// Whether any of those that were asked about stores what is there already.
+    pub(super) fn stored_again(&self) -> bool {
+        self.stored_again.get()
+    }
+
+    fn has_none_within(&self, (number, at): (usize, usize), depth: u32) -> bool {
+        let function = &self.input.functions[number];
+        let data = &function.data[at];
+        match data.opaque {
+            None => {
+                let mut writes = data.memory.iter().filter(|one| one.writes);
+                writes.all(is_in_frame) || self.stores_again(number, at)
+            }
+            Some(Opaque::Call) => {
+                let site = function.call_sites.iter().find(|site| site.at == at);
+                site.is_some_and(|site| {
+                    !site.targets.is_empty()
+                        && (site.targets.iter()).all(|target| self.callee_has_none(target, depth))
+                })
+            }
+            Some(Opaque::Exit) => true,
+            Some(_) => false,
+        }
+    }
+
+    fn callee_has_none(&self, target: &CallTarget, depth: u32) -> bool {
+        let (Some(depth), Some(callee)) = (
+            depth.checked_sub(1),
+            index_of(self.input, &target.function, &target.module),
+        ) else {
+            return false;
+        };
+        let function = &self.input.functions[callee];
+        let known = function.counted && function.counts.len() == function.code.len();
+        let mut executed =
+            (0..function.code.len()).filter(|&at| function.counts[at] as f64 > self.seldom);
+        known && executed.all(|at| self.has_none_within((callee, at), depth))
+    }
+
+    /// Whether what a store stores is there already, as observed.
+    fn stores_again(&self, function: usize, at: usize) -> bool {
+        let point = |sites: &ObservedSites<'_>| sites.point(function, at);
+        let again = self.sites.as_ref().is_some_and(|sites| {
+            let mut silent = sites.observed.silent_stores.iter();
+            silent.any(|one| {
+                Some(one.at) == point(sites)
+                    && is_enough(&one.seen)
+                    && one.seen.share.low >= MIN_WITHOUT_EFFECT
+                    && one.seen.share.value > 1.0 - self.most_changed
+            })
+        });
+        self.stored_again.set(self.stored_again.get() || again);
+        again
+    }
+}
