@@ -103,7 +103,7 @@ fn copying<'a>(
             Some(index) if one.is_innermost(index) && !one.code[at].text.starts_with("rep") => {
                 one.loop_heat(index)
             }
-            _ => one.heat[at],
+            _ => one.heat[at] + string_copy_behind(sites, (function, at)),
         },
     };
     Some(Copying {
@@ -112,6 +112,24 @@ fn copying<'a>(
         at,
         share,
     })
+}
+
+/// Share of the time of the repeated string instruction that goes on with a copy whose first bytes are moved one by one,
+/// in the same block; if it is not a place of its own.
+fn string_copy_behind(sites: &ObservedSites<'_>, (number, at): (usize, usize)) -> f64 {
+    let function = &sites.input.functions[number];
+    let Some(block) = function.flow.block_of(at) else {
+        return 0.0;
+    };
+    let end = function.flow.blocks()[block as usize].instructions.end as usize;
+    let known = |next: usize| {
+        let mut places = sites.observed.repeated_copies.iter();
+        places.any(|one| sites.site(one.at) == Some((number, next)))
+    };
+    let mut behind = at + 1..end;
+    let copy = behind.find(|&next| function.code[next].text.starts_with("rep movs"));
+    copy.filter(|&next| !known(next))
+        .map_or(0.0, |next| function.heat[next])
 }
 
 /// Bytes that the user's calls of copying functions copy in one run.

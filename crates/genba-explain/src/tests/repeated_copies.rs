@@ -130,6 +130,59 @@ fn time_of_a_string_instruction_that_copies_is_its_own() {
     )));
 }
 
+/// The same outside of loops, behind a field that is moved by itself; `known`: the string instruction is a place, too.
+fn copied_behind_a_field(known: bool) -> Vec<f64> {
+    let one = function(
+        "push",
+        |a| {
+            a.mov(qword_ptr(rdi), rdx)?;
+            a.lea(rsi, qword_ptr(rsi + 8))?;
+            a.rep().movsq()?;
+            a.ret()
+        },
+        &[1000; 4],
+        &[0.1, 0.0, 0.5, 0.0],
+        &[],
+    );
+    let mut input = program(vec![one]);
+    let copy = |at: usize| RepeatedCopy {
+        at: point(&input, 0, at),
+        target: None,
+        seen: seen(0.98),
+        bytes_per_copy: 264.0,
+        previous: point(&input, 0, at),
+        bytes_per_instruction: share_of(1.0),
+    };
+    let mut observed = observations();
+    observed.repeated_copies = vec![copy(0)];
+    if known {
+        observed.repeated_copies.push(copy(2));
+    }
+    input.observed = Some(observed);
+    let found = repeated_copy::detect(&input);
+    let shares = found.iter().flat_map(|one| &one.facts);
+    let mut shares: Vec<f64> = shares
+        .filter_map(|fact| match fact {
+            Fact::Observed(ObservedFact::CopyChainTime { share, .. }) => Some(*share),
+            _ => None,
+        })
+        .collect();
+    shares.sort_by(f64::total_cmp);
+    shares
+}
+
+#[test]
+fn a_string_instruction_goes_on_with_a_copy_that_began_with_a_field() {
+    let near = |found: Vec<f64>, wanted: &[f64]| {
+        assert_eq!(found.len(), wanted.len(), "{found:?}");
+        let mut both = found.iter().zip(wanted);
+        assert!(both.all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    };
+    near(copied_behind_a_field(false), &[0.6]);
+    // It has its time once.
+    near(copied_behind_a_field(true), &[0.1, 0.5]);
+}
+
 #[test]
 fn copies_of_new_or_few_bytes_are_not_repeated() {
     assert!(repeated_copy::detect(&copied_twice(4096.0, 0.3)).is_empty());
