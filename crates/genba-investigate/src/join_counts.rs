@@ -2,7 +2,7 @@
 //! per execution.
 
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use genba_attribution::{Clock, Joined};
 use genba_count::{BurstPlan, CountError, CountRequest, Transfers};
@@ -12,7 +12,7 @@ use genba_run::{CommandSpec, Finished, Output};
 
 use crate::execution_counts::{announcement, shell_status};
 use crate::explanation_inputs::{JOIN, Join};
-use crate::observations::observations;
+use crate::observations::analysed;
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress};
 
@@ -130,6 +130,7 @@ impl Pipeline<'_> {
             // Another command may end otherwise.
             native_exit: sampled.exit.filter(|_| !other),
         };
+        let began = Instant::now();
         let mut raw = match self.run_engine(&plan, limit, &request, sampled, progress) {
             Ok(Some(raw)) => raw,
             Ok(None) => return Ok(None),
@@ -140,6 +141,7 @@ impl Pipeline<'_> {
             }
         };
         self.check_cancelled()?;
+        let run = began.elapsed();
         let path = self.case.directory().join(COUNTS_FILE);
         if let Err(error) = genba_count::saved_counts::write(&path, &raw) {
             self.notes.push(error.to_string());
@@ -148,9 +150,10 @@ impl Pipeline<'_> {
             self.notes.push(reason);
             return Ok(None);
         }
+        let observed = self.observed_with_more(&mut raw, &plan, &request, run, progress);
         progress.update("analysing bursts", None);
         let limit = self.options.limit.and(self.time_left());
-        let (observed, note) = observations(&mut raw, limit);
+        let (observed, note) = analysed(observed, limit);
         self.observations = observed;
         self.notes.extend(note);
         let host = self.host_table(host, progress);

@@ -24,6 +24,7 @@ mod input_files;
 mod investigation_options;
 pub mod join_counts;
 mod library_requests;
+mod more_bursts;
 pub mod observations;
 mod observations_by_instruction;
 mod observed_code;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use genba_model::RawCounts;
+use genba_model::{Observation, RawCounts};
 use genba_observe::{CacheGeometry, CacheSize, Observations, Watched, observe};
 
 use crate::observed_code::ObservedCode;
@@ -20,11 +20,24 @@ pub fn observations(
     raw: &mut RawCounts,
     limit: Option<Duration>,
 ) -> (Option<Observations>, Option<String>) {
+    analysed(taken(raw), limit)
+}
+
+/// What was observed of the processes of a counted run, each with its process id; it is no longer there afterwards.
+pub(crate) fn taken(raw: &mut RawCounts) -> Vec<(i32, Observation)> {
     let all = raw.processes.iter_mut().filter_map(|process| {
         let observation = process.observation.take()?;
         Some((process.pid, observation))
     });
-    let mut watched = Watched::new(all.collect());
+    all.collect()
+}
+
+/// The same as [`observations`] of processes of one run or of several.
+pub(crate) fn analysed(
+    processes: Vec<(i32, Observation)>,
+    limit: Option<Duration>,
+) -> (Option<Observations>, Option<String>) {
+    let mut watched = Watched::new(processes);
     if watched.is_empty() {
         return (None, None);
     }

@@ -154,8 +154,10 @@ pub(crate) fn redundant_calls(
         sites: FastMap::default(),
         before: FastMap::default(),
         recaptures: FastMap::default(),
+        pid: 0,
     };
     for burst in bursts {
+        found.pid = burst.pid;
         of_burst(burst, code, unseen, &mut found);
         found.before.clear();
         for (key, site) in found.sites.drain() {
@@ -163,7 +165,7 @@ pub(crate) fn redundant_calls(
             totals.distinct += site.inputs.len() as u64;
             totals.bursts += 1;
             totals.bursts_about_one_object += u64::from(site.is_about_one_object());
-            let recaptures = found.recaptures.entry(key).or_default();
+            let recaptures = found.recaptures.entry((key, burst.pid)).or_default();
             recaptures.end_of_burst(site.inputs.into_iter());
         }
         found.tally.end_of_burst(burst.weight);
@@ -174,12 +176,13 @@ pub(crate) fn redundant_calls(
             .shares
             .end_of_burst(burst.instructions as f64, burst.weight);
     }
+    let recaptured = found.recaptured();
     let mut list: Vec<RedundantCall> = (found.tally.shares().into_iter())
         .filter_map(|(key, seen)| {
             let totals = found.totals.get(&key)?;
             let elsewhere = found.done_elsewhere(key, totals);
             let moved = found.moved.seen(key).filter(|one| one.share.value > 0.0);
-            let recaptured = (found.recaptures.get(&key)).and_then(Recaptures::recaptured);
+            let recaptured = recaptured.get(&key).copied();
             let comes_again = seen.share.value > 0.0 || recaptured.is_some();
             if !comes_again && elsewhere.is_none() && moved.is_none() {
                 return None;
@@ -219,7 +222,10 @@ struct Found {
     sites: FastMap<Key, SiteOfBurst>,
     /// The last calls of each function in the burst.
     before: FastMap<CodePoint, VecDeque<Earlier>>,
-    recaptures: FastMap<Key, Recaptures>,
+    /// Of each process: inputs are often addresses, which another one has elsewhere.
+    recaptures: FastMap<(Key, i32), Recaptures>,
+    /// Process of the burst.
+    pid: i32,
 }
 
 fn of_burst(
@@ -300,7 +306,7 @@ impl Found {
             true => !site.inputs.insert(inputs),
             false => site.inputs.contains(&inputs),
         };
-        let recaptures = self.recaptures.entry(key).or_default();
+        let recaptures = self.recaptures.entry((key, self.pid)).or_default();
         recaptures.call(inputs, !known);
         let telling = is_telling(frame, result);
         let contents = mix(mix(one.contents, result), left.unwrap_or(0));
@@ -351,6 +357,21 @@ impl Found {
             *totals.elsewhere.entry(at).or_default() += 1;
         }
         at.is_some()
+    }
+
+    /// What the process says that saw most inputs again.
+    fn recaptured(&self) -> FastMap<Key, Recaptured> {
+        let mut most: FastMap<Key, Recaptured> = FastMap::default();
+        for ((key, _), one) in &self.recaptures {
+            let Some(one) = one.recaptured() else {
+                continue;
+            };
+            let known = most.entry(*key).or_insert(one);
+            if (one.again, one.different) > (known.again, known.different) {
+                *known = one;
+            }
+        }
+        most
     }
 
     fn done_elsewhere(&self, key: Key, totals: &Totals) -> Option<DoneElsewhere> {
