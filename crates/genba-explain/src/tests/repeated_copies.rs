@@ -151,6 +151,7 @@ fn copied_behind_a_field(known: bool) -> Vec<f64> {
         seen: seen(0.98),
         bytes_per_copy: 264.0,
         previous: point(&input, 0, at),
+        to_new_blocks: 0.0,
         bytes_per_instruction: share_of(1.0),
     };
     let mut observed = observations();
