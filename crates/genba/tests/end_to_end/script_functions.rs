@@ -279,8 +279,9 @@ fn investigation_stores_script_functions() {
     let line = [
         "investigate",
         "--no-count",
+        // Several runs: of one that had to wait for a processor no sample may be of the script.
         "--budget",
-        "1",
+        "4",
         "--limit",
         "10min",
         "--",
