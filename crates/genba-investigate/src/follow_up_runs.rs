@@ -287,7 +287,7 @@ impl Pipeline<'_> {
         }
         if let Some(observed) = input.observed.as_ref().filter(|_| taken) {
             self.notes.push(format!(
-                "no hardware counters: branch mispredictions and cache misses are observed in {} of the run",
+                "no hardware counters: branch mispredictions and cache misses are observed in {}",
                 genba_units::format::plural(u64::from(observed.bursts), "burst")
             ));
         }

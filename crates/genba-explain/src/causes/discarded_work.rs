@@ -5,7 +5,7 @@
 //! there is a test behind them, or behind the loop that makes nothing but these results, with whose outcome, as
 //! bursts show, it is decided whether they are read; a library function that writes text for its caller needs
 //! none, since its caller does not read it. Or a call changes nothing, and its result is read on one way of a
-//! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::dear_tests`]).
+//! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::expensive_tests`]).
 //!
 //! **Confirmation.** The test before the work.
 //!
@@ -19,7 +19,7 @@ use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
-use crate::causes::dear_tests::dear_tests;
+use crate::causes::expensive_tests::expensive_tests;
 use crate::causes::loop_invariant_call::{entries, is_harmless};
 use crate::causes::unasked_results;
 use crate::constants::gains::MAX_RESIDUAL;
@@ -43,7 +43,7 @@ use crate::patterns::work_for_stores::{call_behind, feeding_only};
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let functions = 0..input.functions.len();
     let mut found: Vec<Candidate> = functions
-        .flat_map(|number| dear_tests(input, number))
+        .flat_map(|number| expensive_tests(input, number))
         .collect();
     let Some(sites) = ObservedSites::of(input).filter(|_| input.program.threads <= 1) else {
         return found;

@@ -7,9 +7,9 @@ pub(crate) const MIN_CALLS_IN_HOT_CODE: u64 = 100_000;
 /// not its start-up. Chosen.
 pub(crate) const MIN_CALLS_HABITUAL: u64 = 1000;
 
-/// Cycles of a test from which on it is dear. Chosen: a few times what a test takes that loads a field and compares it,
+/// Cycles of a test from which on it is expensive. Chosen: a few times what a test takes that loads a field and compares it,
 /// or is mispredicted once.
-pub(crate) const MIN_CYCLES_OF_DEAR_TEST: f64 = 30.0;
+pub(crate) const MIN_CYCLES_OF_EXPENSIVE_TEST: f64 = 30.0;
 
 /// Searches or moves from which a quadratic pattern is many. Chosen.
 pub(crate) const MIN_SEARCHES: u64 = 500;

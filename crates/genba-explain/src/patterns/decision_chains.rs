@@ -330,7 +330,7 @@ fn arguments_of(input: &AnalysisInput, target: &CallTarget) -> Vec<Location> {
 }
 
 /// Whether instructions only compute in registers and jump, a comparing call and what is kept on the stack apart.
-fn is_pure(
+pub(crate) fn is_pure(
     function: &FunctionInput,
     mut instructions: std::ops::Range<usize>,
     comparison: Option<usize>,

@@ -290,7 +290,7 @@ pub enum ObservedFact {
         bursts: u32,
     },
     /// A test that only a call that changes nothing answers, with cheap tests behind it.
-    DearTest {
+    ExpensiveTest {
         /// What is called.
         function: String,
         /// Tests.
@@ -342,7 +342,7 @@ impl ObservedFact {
                 EvidenceSource::Measured
             }
             Self::CheckInstructions { .. }
-            | Self::DearTest { .. }
+            | Self::ExpensiveTest { .. }
             | Self::DiscardingTest { .. }
             | Self::FieldsApart { .. } => EvidenceSource::Counted,
             _ => EvidenceSource::Observed,

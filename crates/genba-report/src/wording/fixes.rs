@@ -387,7 +387,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
              and do the rest afterwards."
         }
         Fix::CheapTestFirst => {
-            "Test what costs little first, the dear test last: where the cheap tests say no, it is not made."
+            "Test what costs little first, the expensive test last: where the cheap tests say no, it is not made. \
+             A test that is only valid after the expensive one stays behind it."
         }
         Fix::GroupFields => {
             "Place the fields that are used together side by side in the structure, the others \

@@ -300,7 +300,7 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
                 range(work)
             )
         }
-        ObservedFact::DearTest {
+        ObservedFact::ExpensiveTest {
             function,
             tests,
             passed,

@@ -440,7 +440,7 @@ fn facts_about_what_bursts_recorded() {
             work: share,
             bursts: 30,
         },
-        ObservedFact::DearTest {
+        ObservedFact::ExpensiveTest {
             function: "distance".to_owned(),
             tests: 16_000_000,
             passed: 1_200_000,

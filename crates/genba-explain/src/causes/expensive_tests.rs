@@ -1,4 +1,4 @@
-//! Part of `discarded-work`: a dear test in front of cheap ones that mostly say no.
+//! Part of `discarded-work`: an expensive test in front of cheap ones that mostly say no.
 //!
 //! **Signature.** A branch whose condition a call computes that changes nothing (a comparison, a search, a distance).
 //! Where it says yes there are further tests, which need nothing but a few loads and lead to the same place where they
@@ -13,19 +13,18 @@
 //! **Source.** As [`super::discarded_work`]; J. M. Hellerstein and M. Stonebraker, "Predicate migration: optimizing
 //! queries with expensive predicates", SIGMOD 1993 (cheap and selective tests first).
 
-use genba_code::{BlockId, Flow, Opaque, STACK_POINTER};
+use genba_code::{BlockId, Flow};
 use genba_model::{Cause, Estimate, Fix, ObservedFact};
 
 use crate::candidate::Candidate;
-use crate::constants::counts::{MIN_CALLS_HABITUAL, MIN_CYCLES_OF_DEAR_TEST};
+use crate::constants::counts::{MIN_CALLS_HABITUAL, MIN_CYCLES_OF_EXPENSIVE_TEST};
 use crate::constants::observations::{MIN_SHARE_OF_REPEATED_WORK, UNASKED_WORK_SAVED};
 use crate::constants::registers::FLAGS;
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::input::values::Origin;
 use crate::patterns::calls::cycles_of_all;
-use crate::patterns::decision_chains::{behind_jumps, edge};
+use crate::patterns::decision_chains::{behind_jumps, edge, is_pure};
 use crate::patterns::observed_sites::share_of_target;
 use crate::patterns::reading_calls::only_reads;
 use crate::patterns::work_for_tests::TestedFunction;
@@ -36,8 +35,8 @@ const MAX_DEPTH: u32 = 3;
 /// Cheap tests that are followed.
 const MAX_CHEAP_TESTS: usize = 8;
 
-/// Candidates of one function, one for each dear test.
-pub(crate) fn dear_tests(input: &AnalysisInput, number: usize) -> Vec<Candidate> {
+/// Candidates of one function, one for each expensive test.
+pub(crate) fn expensive_tests(input: &AnalysisInput, number: usize) -> Vec<Candidate> {
     let function = &input.functions[number];
     if !function.can_be_changed()
         || !function.counted
@@ -52,7 +51,7 @@ pub(crate) fn dear_tests(input: &AnalysisInput, number: usize) -> Vec<Candidate>
         .collect()
 }
 
-/// The cheap tests behind a dear one.
+/// The cheap tests behind an expensive one.
 struct CheapTests {
     /// The branches.
     branches: Vec<usize>,
@@ -88,15 +87,15 @@ fn candidate(
     let made = (function.call_sites.iter())
         .filter(|site| work.binary_search(&site.at).is_ok())
         .flat_map(|site| &site.targets);
-    let dear = made.clone().max_by_key(|target| target.count)?;
+    let called = made.clone().max_by_key(|target| target.count)?;
     let of_calls: f64 = made.map(|to| share_of_target(input, number, to)).sum();
     let share = (of_calls + function.heat_of(work.iter().copied())).min(1.0);
     let each = share * cycles_of_all(input)? / calls as f64;
-    if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_DEAR_TEST {
+    if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_EXPENSIVE_TEST {
         return None;
     }
-    let cheap = cheap_tests(function, &work, one, other)
-        .or_else(|| cheap_tests(function, &work, other, one))?;
+    let cheap = cheap_tests(function, block, [one, other])
+        .or_else(|| cheap_tests(function, block, [other, one]))?;
     let refused = cheap.met.saturating_sub(cheap.passed) as f64;
     let part = refused / cheap.met.max(1) as f64;
     if cheap.met < MIN_CALLS_HABITUAL || part < MOST_OF_IT {
@@ -120,8 +119,8 @@ fn candidate(
     found.cycles = Some(Estimate::exact(each));
     Some(
         found
-            .fact(ObservedFact::DearTest {
-                function: dear.function.clone(),
+            .fact(ObservedFact::ExpensiveTest {
+                function: called.function.clone(),
                 tests: calls,
                 passed: cheap.met,
                 share,
@@ -147,23 +146,23 @@ fn test_of(function: &FunctionInput, block: BlockId) -> Option<(usize, usize)> {
     Some((branch, (start..branch).rev().find(sets)?))
 }
 
-/// The tests behind `yes` that need nothing of the work, change nothing, and go where `no` goes.
+/// The tests behind an expensive one's `yes` that change nothing, and go where its `no` goes. They need nothing of its work,
+/// which nobody else needs.
 fn cheap_tests(
     function: &FunctionInput,
-    work: &[usize],
-    yes: BlockId,
-    no: BlockId,
+    expensive: BlockId,
+    [yes, no]: [BlockId; 2],
 ) -> Option<CheapTests> {
     let refused = behind_plain_jumps(function, no);
     let goes_there = |block: BlockId| behind_plain_jumps(function, block) == refused;
     let mut found = CheapTests {
         branches: Vec::new(),
         met: 0,
-        passed: 0,
+        passed: edge(function, expensive, yes)?,
     };
     let mut block = behind_jumps(function, yes)?;
     while found.branches.len() < MAX_CHEAP_TESTS {
-        let Some((branch, test)) = test_of(function, block) else {
+        let Some((branch, _)) = test_of(function, block) else {
             break;
         };
         let &[one, other] = function.flow.blocks()[block as usize].successors.as_slice() else {
@@ -174,20 +173,11 @@ fn cheap_tests(
             (false, true) => one,
             _ => break,
         };
-        let needed = work_in_front(function, block, test);
-        let apart = needed.is_some_and(|reads| {
-            let makers = reads.iter().filter_map(|&value| {
-                let Origin::Instruction(at) = function.values.origin(value) else {
-                    return None;
-                };
-                Some(at as usize)
-            });
-            makers.clone().all(|at| work.binary_search(&at).is_err())
-        });
-        // Whoever comes from elsewhere has not passed the dear test.
-        let alone = found.branches.is_empty()
-            || function.counts[branch] <= found.passed.saturating_add(found.passed / 50);
-        let Some(passed) = edge(function, block, next).filter(|_| apart && alone) else {
+        // Whoever comes from elsewhere has not passed the tests before.
+        let alone = function.counts[branch] <= found.passed.saturating_add(found.passed / 50);
+        let range = &function.flow.blocks()[block as usize].instructions;
+        let cheap = is_pure(function, range.start as usize..range.end as usize, None);
+        let Some(passed) = edge(function, block, next).filter(|_| cheap && alone) else {
             break;
         };
         if found.branches.is_empty() {
@@ -218,40 +208,4 @@ fn behind_plain_jumps(function: &FunctionInput, from: BlockId) -> BlockId {
         .take(MAX_CHEAP_TESTS)
         .last()
         .unwrap_or(from)
-}
-
-/// What a block reads from in front of it, where it only loads and computes up to its branch.
-fn work_in_front(
-    function: &FunctionInput,
-    block: BlockId,
-    test: usize,
-) -> Option<Vec<crate::input::values::Value>> {
-    let range = &function.flow.blocks()[block as usize].instructions;
-    let (start, end) = (range.start as usize, range.end as usize);
-    let cheap = (start..end).all(|at| {
-        let data = &function.data[at];
-        let mut written = data.memory.iter().filter(|one| one.writes);
-        let kept = written.all(|one| one.stack || one.base == Some(STACK_POINTER));
-        kept && matches!(data.opaque, None | Some(Opaque::Exit))
-    });
-    if !cheap {
-        return None;
-    }
-    let mut needed = vec![test];
-    let mut values = Vec::new();
-    let mut next = 0;
-    while let Some(&reader) = needed.get(next) {
-        next += 1;
-        for &(_, value) in function.values.reads(reader) {
-            match function.values.origin(value) {
-                Origin::Instruction(at) if (start..end).contains(&(at as usize)) => {
-                    if !needed.contains(&(at as usize)) {
-                        needed.push(at as usize);
-                    }
-                }
-                _ => values.push(value),
-            }
-        }
-    }
-    Some(values)
 }

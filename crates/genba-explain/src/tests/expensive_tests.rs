@@ -1,4 +1,4 @@
-//! Dear tests in front of cheap ones: synthetic programs.
+//! Expensive tests in front of cheap ones: synthetic programs.
 
 use iced_x86::code_asm::*;
 
@@ -56,32 +56,6 @@ fn matches(looks: Looks, refused: u64) -> FunctionInput {
     one
 }
 
-/// The same where the second test compares what it has loaded from the result.
-fn compares_result() -> FunctionInput {
-    let mut one = function(
-        "matches",
-        |a| {
-            let (mut no, mut callee) = (a.create_label(), a.create_label());
-            a.mov(rbx, rdi)?;
-            a.call(callee)?;
-            a.test(rax, rax)?;
-            a.je(no)?;
-            a.cmp(dword_ptr(rax + 12), 3)?;
-            a.jne(no)?;
-            a.mov(dword_ptr(r15), 1)?;
-            a.set_label(&mut no)?;
-            a.ret()?;
-            a.set_label(&mut callee)?;
-            a.ret()
-        },
-        &[CALLS, CALLS, CALLS, CALLS, PASSED, PASSED, 20_000, CALLS, 0],
-        &[0.01; 9],
-        &[(3, CALLS - PASSED), (5, PASSED - 20_000)],
-    );
-    one.call_sites.push(call(1, "contains", CALLS, 400.0));
-    one
-}
-
 /// What the call goes to: it loads, or stores as well.
 fn contains(stores: bool) -> FunctionInput {
     function(
@@ -113,7 +87,7 @@ fn cheap_test_that_mostly_says_no_comes_first() {
     );
     assert!(has_fact(&found, |fact| matches!(
         fact,
-        Fact::Observed(ObservedFact::DearTest {
+        Fact::Observed(ObservedFact::ExpensiveTest {
             tests: CALLS,
             passed: PASSED,
             ..
@@ -132,14 +106,16 @@ fn tests_that_mostly_say_yes_stay_where_they_are() {
 
 #[test]
 fn tests_of_what_was_found_come_after_it() {
-    let input = asked(compares_result(), false);
+    let input = asked(matches(Looks::AtResult, 450_000), false);
     assert!(discarded_work::detect(&input).is_empty());
 }
 
 #[test]
-fn results_that_others_need_are_no_dear_test() {
-    let input = asked(matches(Looks::AtResult, 450_000), false);
-    assert!(discarded_work::detect(&input).is_empty());
+fn tests_that_are_reached_without_the_dear_one_are_not_spared_it() {
+    let mut tester = matches(Looks::AtField, 450_000);
+    // Half as many pass the expensive test as reach the cheap one.
+    tester.taken[3] = Some(CALLS - PASSED / 2);
+    assert!(discarded_work::detect(&asked(tester, false)).is_empty());
 }
 
 #[test]
