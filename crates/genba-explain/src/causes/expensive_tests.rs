@@ -76,6 +76,13 @@ fn candidate(
     if calls < MIN_CALLS_HABITUAL {
         return None;
     }
+    let cheap = cheap_tests(function, block, [one, other])
+        .or_else(|| cheap_tests(function, block, [other, one]))?;
+    let refused = cheap.met.saturating_sub(cheap.passed) as f64;
+    let part = refused / cheap.met.max(1) as f64;
+    if cheap.met < MIN_CALLS_HABITUAL || part < MOST_OF_IT {
+        return None;
+    }
     let pure = |at: usize| {
         let site = function.call_sites.iter().find(|site| site.at == at);
         site.is_some_and(|site| {
@@ -92,13 +99,6 @@ fn candidate(
     let share = (of_calls + function.heat_of(work.iter().copied())).min(1.0);
     let each = share * cycles_of_all(input)? / calls as f64;
     if share < MIN_SHARE_OF_REPEATED_WORK || each < MIN_CYCLES_OF_EXPENSIVE_TEST {
-        return None;
-    }
-    let cheap = cheap_tests(function, block, [one, other])
-        .or_else(|| cheap_tests(function, block, [other, one]))?;
-    let refused = cheap.met.saturating_sub(cheap.passed) as f64;
-    let part = refused / cheap.met.max(1) as f64;
-    if cheap.met < MIN_CALLS_HABITUAL || part < MOST_OF_IT {
         return None;
     }
     let certain = refused / calls as f64;
