@@ -24,8 +24,17 @@ struct Step {
 
 #[derive(Clone, Copy)]
 enum What {
-    Load { at: u64, address: u64, value: u64 },
+    Load {
+        at: u64,
+        address: u64,
+        value: u64,
+    },
     Branch(u64),
+    /// What a function that the loop calls returned.
+    Result {
+        at: u64,
+        value: u64,
+    },
     EndOfIteration,
 }
 
@@ -38,6 +47,11 @@ impl FirstSteps {
     /// The loop itself branches.
     pub(crate) fn branch(&mut self, at: u64, taken: bool) {
         self.step(at, What::Branch(mix(at, u64::from(taken))));
+    }
+
+    /// A function that the loop itself calls returns.
+    pub(crate) fn result(&mut self, at: u64, value: u64) {
+        self.push(What::Result { at, value });
     }
 
     /// The head may be no beginning of a block of translated code: what is done a second time begins an iteration
@@ -91,9 +105,11 @@ impl FirstSteps {
     }
 
     /// What was done up to the end of each of the first iterations that go through memory, as one number: branches,
-    /// and loads of instructions that are known to go through memory.
+    /// and loads of instructions that are known to go through memory. Where the loop itself loads nothing, functions do
+    /// that read elements for it: what they return counts.
     pub(crate) fn iterations(&self, moving: &FastSet<u64>) -> Vec<u64> {
         let (mut path, mut goes, mut ends) = (0, false, Vec::new());
+        let mut results = None;
         for step in &self.steps {
             match step.what {
                 What::Load { at, address, value } if moving.contains(&at) => {
@@ -102,7 +118,16 @@ impl FirstSteps {
                 }
                 What::Load { .. } => {}
                 What::Branch(what) => path = mix(path, what),
+                What::Result { at, value } if moving.contains(&at) => {
+                    results = Some(mix(results.unwrap_or(0), value));
+                }
+                What::Result { .. } => {}
                 What::EndOfIteration => {
+                    let results = results.take();
+                    if let Some(results) = results.filter(|_| !goes) {
+                        path = mix(path, results);
+                        goes = true;
+                    }
                     if std::mem::take(&mut goes) {
                         ends.push(path);
                     }
@@ -148,6 +173,46 @@ mod tests {
         assert_ne!(from_elsewhere[0], one[0]);
         // As long as nothing is known to go through memory, nothing is compared.
         assert!(walk(0, 5, 7).iterations(&FastSet::default()).is_empty());
+    }
+
+    /// Gets elements of an array from here on by a function.
+    fn walk_by_calls(first: u64, elements: u64) -> FirstSteps {
+        let mut run = FirstSteps::default();
+        for one in first..first + elements {
+            run.result(0x900, one);
+            run.branch(0x18, true);
+            run.end_iteration();
+        }
+        run
+    }
+
+    #[test]
+    fn results_of_functions_count_where_the_loop_itself_loads_nothing() {
+        let moving = [0x10, 0x900].into_iter().collect();
+        let [one, other] = [0, 1].map(|first| walk_by_calls(first, 5).iterations(&moving));
+        assert_eq!(one.len(), 5);
+        assert_ne!(one[0], other[0]);
+        // The same result each time is no element.
+        assert!(
+            walk_by_calls(0, 5)
+                .iterations(&FastSet::default())
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn results_do_not_tell_runs_apart_that_load_elements() {
+        let with_result = |result: u64| {
+            let mut run = FirstSteps::default();
+            for one in 0..5 {
+                run.load(0x10, 0x1000 + 8 * one, one);
+                run.result(0x900, result + one);
+                run.branch(0x18, true);
+            }
+            run.end_iteration();
+            run.iterations(&[0x10, 0x900].into_iter().collect())
+        };
+        assert_eq!(with_result(1), with_result(2));
     }
 
     #[test]

@@ -51,6 +51,7 @@ const MAX_RUNS: usize = 1 << 14;
 
 #[derive(Default)]
 struct Open {
+    results: Vec<ResultOfRun>,
     /// Of branches, callees, and loads beyond [`MAX_LOADS`]; at the end of all.
     trace: u64,
     loads: Vec<LoadOfRun>,
@@ -62,7 +63,7 @@ struct Open {
     just_stored: Option<CodePoint>,
 }
 
-/// Load instructions of a loop that are followed one by one.
+/// Load instructions of a loop, and ends of functions that it calls, which are followed one by one.
 const MAX_LOADS: usize = 48;
 
 /// The largest operand that is no vector.
@@ -70,6 +71,14 @@ const MAX_SCALAR_BYTES: u16 = 8;
 
 /// The lowest number that may be a pointer.
 const MIN_POINTER: u64 = 0x1_0000;
+
+/// What a function that the loop calls returned at one place in a run so far.
+struct ResultOfRun {
+    at: u64,
+    first: u64,
+    /// Whether it was something else at a later time.
+    differs: bool,
+}
 
 /// What one instruction loaded in a run so far.
 struct LoadOfRun {
@@ -128,6 +137,18 @@ impl Open {
         self.loads[index].add(address, value);
     }
 
+    fn result(&mut self, at: u64, value: u64) {
+        if let Some(one) = self.results.iter_mut().find(|one| one.at == at) {
+            one.differs |= value != one.first;
+        } else if self.results.len() < MAX_LOADS {
+            self.results.push(ResultOfRun {
+                at,
+                first: value,
+                differs: false,
+            });
+        }
+    }
+
     /// What the run did, as one number.
     fn whole_trace(&mut self) -> u64 {
         self.loads.sort_unstable_by_key(|one| one.at);
@@ -162,7 +183,7 @@ struct Found {
     shares: BurstShare<CodePoint>,
     totals: FastMap<CodePoint, Totals>,
     loops: FastMap<CodePoint, LoopOfBurst>,
-    /// Loads that were from several addresses in one run.
+    /// Loads that were from several addresses in one run, and ends of functions that returned several values in one.
     moving: FastSet<u64>,
 }
 
@@ -241,7 +262,13 @@ impl Run for Open {
                     self.trace = mix(mix(self.trace, event.at.address), value);
                 }
             }
-            Observed::Return { value } => self.trace = mix(self.trace, value),
+            Observed::Return { value } => {
+                self.trace = mix(self.trace, value);
+                if own {
+                    self.first.result(event.at.address, value);
+                    self.result(event.at.address, value);
+                }
+            }
             Observed::Call { arguments, .. } => {
                 for load in &mut self.loads {
                     load.handed |= arguments.contains(&load.value);
@@ -298,6 +325,8 @@ impl Found {
         totals.outside += u64::from(one.stores_outside);
         let moving = one.loads.iter().filter(|one| !one.still);
         self.moving.extend(moving.map(|one| one.at));
+        let results = one.results.iter().filter(|one| one.differs);
+        self.moving.extend(results.map(|one| one.at));
         let iterations = one.first.iterations(&self.moving);
         let beyond = one.first.iterations_beyond();
         let state = self.loops.entry(head).or_default();
