@@ -25,3 +25,4 @@ mod x86_64;
 pub use engine::{BurstPlan, CountRequest, Engine, Transfers};
 pub use engine_selection::{Choice, choose, engines};
 pub use error::CountError;
+pub use run_end::TIME_LIMIT_REACHED;

@@ -61,6 +61,9 @@ fn shell_status(exit: ExitKind) -> i32 {
 /// Number of the signal for an illegal instruction.
 const SIGILL: i32 = 4;
 
+/// Why counts end before the program did where the time for the run was over ([`genba_model::ProcessCounts`]).
+pub const TIME_LIMIT_REACHED: &str = "time limit reached";
+
 /// Returns why the counts end before the program did; `None` if they are complete.
 #[must_use]
 pub fn cut_short(exit: ExitKind) -> Option<String> {
@@ -71,7 +74,7 @@ pub fn cut_short(exit: ExitKind) -> Option<String> {
              (AVX-512?)"
         )),
         ExitKind::Signal { signal, .. } => Some(format!("killed by signal {signal}")),
-        ExitKind::TimedOut => Some("time limit reached".to_owned()),
+        ExitKind::TimedOut => Some(TIME_LIMIT_REACHED.to_owned()),
         ExitKind::Cancelled => Some("cancelled".to_owned()),
     }
 }

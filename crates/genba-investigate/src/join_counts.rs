@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use genba_attribution::{Clock, Joined};
-use genba_count::{BurstPlan, CountError, CountRequest, Transfers};
+use genba_count::{BurstPlan, CountError, CountRequest, TIME_LIMIT_REACHED, Transfers};
 use genba_host::{CalibrateOptions, CalibrateProgress, Origin};
 use genba_model::{CounterState, Estimate, ExitKind, HostFingerprint, HostTable, RawCounts, Stat};
 use genba_run::{CommandSpec, Finished, Output};
 
+use crate::counted_part::whole_by_part;
 use crate::execution_counts::{announcement, shell_status};
 use crate::explanation_inputs::{JOIN, Join};
 use crate::observations::analysed;
@@ -106,10 +107,8 @@ impl Pipeline<'_> {
             return Ok(None);
         };
         let other = plan.other.is_some();
-        if self.cut_short && !other {
-            return Ok(None);
-        }
-        let (mut spec, scale) = (plan.other.clone()).unwrap_or_else(|| (self.spec.clone(), 1.0));
+        let (mut spec, mut scale) =
+            (plan.other.clone()).unwrap_or_else(|| (self.spec.clone(), 1.0));
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
         // The count may take the remaining time, or, on a busy machine, what a count usually takes.
@@ -146,7 +145,10 @@ impl Pipeline<'_> {
         if let Err(error) = genba_count::saved_counts::write(&path, &raw) {
             self.notes.push(error.to_string());
         }
-        if let Some(reason) = mismatch(&raw, sampled, other) {
+        let of_part = is_of_part(&raw) && !other;
+        if of_part {
+            scale = whole_by_part(&raw, sampled.cpu_seconds);
+        } else if let Some(reason) = mismatch(&raw, sampled, other) {
             self.notes.push(reason);
             return Ok(None);
         }
@@ -157,9 +159,20 @@ impl Pipeline<'_> {
         self.observations = observed;
         self.notes.extend(note);
         let host = self.host_table(host, progress);
+        if of_part {
+            self.notes.push(format!(
+                "only the first part of a run was counted ({:.0} s of about {:.0} s): executions are multiplied as if the rest were like it; \
+                 give it more time (--limit, --count-limit) to count it whole",
+                sampled.cpu_seconds / scale,
+                sampled.cpu_seconds
+            ));
+        }
         let join = Join {
             runs: sampled.runs.max(1) as f64,
-            native_cpu_seconds: Some(sampled.cpu_seconds),
+            native_cpu_seconds: Some(match of_part {
+                true => sampled.cpu_seconds / scale,
+                false => sampled.cpu_seconds,
+            }),
             scale,
             clock: (sampled.clock.clone())
                 .or_else(|| host.as_ref().map(clock_of_table))
@@ -180,7 +193,7 @@ impl Pipeline<'_> {
     ) -> Result<Option<RawCounts>, CountError> {
         let choice = genba_count::choose(plan.engine.as_deref(), request)?;
         self.notes.extend(choice.passed_over.iter().cloned());
-        let least = sampled.wall_seconds * choice.engine.usual_slowdown().start();
+        let least = MIN_COUNTED_PART.as_secs_f64().min(sampled.wall_seconds);
         if plan.other.is_none() && least > limit.as_secs_f64() {
             self.notes.push(not_counted(least, limit, plan.limit));
             return Ok(None);
@@ -219,6 +232,9 @@ impl Pipeline<'_> {
         }
     }
 }
+
+/// Shortest part of a run that is worth counting.
+const MIN_COUNTED_PART: Duration = Duration::from_secs(2);
 
 /// Time that a count may always take: without counts few causes can be detected.
 const MIN_COUNT_TIME: Duration = Duration::from_secs(5);
@@ -280,6 +296,18 @@ pub fn clock_of_table(table: &HostTable) -> Clock {
     }
 }
 
+/// Whether the counts are of the first part of the run, since the time was over.
+fn is_of_part(raw: &RawCounts) -> bool {
+    let mut ends = raw
+        .processes
+        .iter()
+        .filter_map(|one| one.cut_short.as_deref());
+    let Some(first) = ends.next() else {
+        return false;
+    };
+    first == TIME_LIMIT_REACHED && ends.all(|why| why == TIME_LIMIT_REACHED)
+}
+
 /// Returns why counts must not be joined with the samples; `None` where they can.
 fn mismatch(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
     let cut_short = raw
@@ -288,7 +316,7 @@ fn mismatch(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
         .find_map(|one| one.cut_short.as_deref());
     if let Some(reason) = cut_short {
         return Some(format!(
-            "the count ended early ({reason}): no costs per execution; give it more time (--limit, --count-limit), or `genba count` shows the incomplete counts"
+            "the count ended early ({reason}): no costs per execution; `genba count` shows the incomplete counts"
         ));
     }
     let native = shell_status(sampled.exit?)?;

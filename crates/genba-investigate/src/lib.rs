@@ -10,6 +10,7 @@
 mod attached_process;
 mod callgrind_simulation;
 mod checked_predictions;
+mod counted_part;
 pub mod diff;
 mod enough_samples;
 mod error;

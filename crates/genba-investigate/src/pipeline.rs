@@ -298,7 +298,7 @@ impl Pipeline<'_> {
         if let Some(run) = runs.last().filter(|run| run.exit == ExitKind::TimedOut) {
             self.cut_short = true;
             self.notes.push(format!(
-                "the command was ended after {} (--limit): this is the first part of a run, without counts",
+                "the command was ended after {} (--limit): this is the first part of a run",
                 genba_units::format::rough_duration(run.wall_seconds)
             ));
         } else if runs.iter().any(|run| !run.exit.success()) {

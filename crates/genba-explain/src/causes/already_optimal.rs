@@ -20,10 +20,13 @@ use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::needed_divisions::{Needed, needed_divisions};
 
-/// Finds the hottest loop if its cycles are those of its model, and hot loops of divisions none of
+/// Finds, where a whole run was counted, the hottest loop if its cycles are those of its model, and hot loops of divisions none of
 /// which is superfluous.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    if input.program.part_counted {
+        return Vec::new();
+    }
     let mut found: Vec<Candidate> = at_bound(input).into_iter().collect();
     for divisions in needed_divisions(input)
         .into_iter()

@@ -47,6 +47,8 @@ pub struct Program {
     pub called: Vec<CalledFunction>,
     /// Instructions executed in one run, where that was counted.
     pub instructions: Option<u64>,
+    /// Whether only the first part of a run was counted: executions, and so costs of one, are extrapolated.
+    pub part_counted: bool,
     /// Times that elementary operations take here, seconds, by name of the host table.
     pub host_seconds: Vec<(String, f64)>,
     /// Costs in cycles by form: latency and throughput.

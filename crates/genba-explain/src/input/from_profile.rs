@@ -199,8 +199,11 @@ fn program(
         called: names.map_or_else(Vec::new, |names| called(resolved, names)),
         instructions: names.map(|names| {
             let parts = names.list.iter().map(|one| one.instructions);
-            parts.fold(0u64, u64::saturating_add)
+            let sum = parts.fold(0u64, u64::saturating_add);
+            (resolved.joined.as_ref()).map_or(sum, |joined| joined.scaled(sum))
         }),
+        part_counted: (resolved.joined.as_ref())
+            .is_some_and(|joined| joined.counted.cut_short.is_some()),
         host_seconds: host_seconds
             .filter_map(|entry| Some((entry.form.clone(), entry.seconds?.value)))
             .collect(),

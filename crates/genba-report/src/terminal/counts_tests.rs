@@ -179,28 +179,42 @@ fn samples_joined_with_counts_fit_and_are_sanitised() {
     }
 }
 
-#[test]
-fn scaled_and_incomplete_counts_have_warnings() {
+/// A run whose counts were multiplied by this, and ended for this reason.
+fn counted(scale: f64, cut_short: Option<&str>) -> genba_model::Investigation {
     let mut all = fixture::investigation();
     let mark = |counted: &mut Option<genba_model::Counted>| {
         let counted = counted.as_mut().unwrap();
-        counted.scale = 10.0;
+        counted.scale = scale;
         counted.command[1] = "30".into();
-        counted.cut_short = Some("time-out".into());
+        counted.cut_short = cut_short.map(str::to_owned);
     };
     mark(&mut all.profile.as_mut().unwrap().counted);
     mark(&mut all.annotations[1].counted);
-    for (name, text) in joined(&all, screen(120)) {
-        assert!(
-            text.contains("! counts are of a smaller run, multiplied by 10.0: ./tostr 30\n"),
-            "{name}: {text}"
-        );
-        assert!(
-            text.contains("! incomplete counts: time-out"),
-            "{name}: {text}"
-        );
+    all
+}
+
+#[test]
+fn scaled_and_incomplete_counts_have_warnings() {
+    let cases = [
+        (
+            counted(10.0, None),
+            "! counts are of a smaller run, multiplied by 10.0: ./tostr 30\n",
+        ),
+        (
+            counted(1.0, Some("time-out")),
+            "! incomplete counts: time-out",
+        ),
+        (
+            counted(10.0, Some("time-out")),
+            "! counts are of the first part of the run, multiplied by 10.0",
+        ),
+    ];
+    for (all, warning) in &cases {
+        for (name, text) in joined(all, screen(120)) {
+            assert!(text.contains(warning), "{name}: {text}");
+        }
     }
-    let page = crate::page::html(&all);
+    let page = crate::page::html(&cases[0].0);
     assert_eq!(page.matches("multiplied by 10.0: ./tostr 30").count(), 2);
 }
 

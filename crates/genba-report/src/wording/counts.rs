@@ -132,6 +132,14 @@ pub(crate) fn clock_source(counted: &Counted) -> Option<String> {
 /// Returns warnings about counts joined with times: a scale factor, an early end.
 pub(crate) fn warnings(counted: &Counted) -> Vec<String> {
     let mut list = Vec::new();
+    let of_part = counted.cut_short.is_some() && counted.scale > 1.0;
+    if of_part {
+        list.push(format!(
+            "counts are of the first part of the run, multiplied by {} as if the rest were like it; costs per execution are estimates",
+            ratio(counted.scale)
+        ));
+        return list;
+    }
     if counted.scale != 1.0 {
         list.push(format!(
             "counts are of a smaller run, multiplied by {}: {}",
