@@ -109,6 +109,8 @@ pub enum Fix {
         /// What it is divided by now.
         base: u64,
     },
+    /// Take several bits with one load, or look the next bits up in a table.
+    SeveralBitsAtOnce,
     /// Multiply a long number for several digits at once.
     SeveralDigitsAtOnce {
         /// What it is multiplied by now.
@@ -150,6 +152,8 @@ pub enum Fix {
     WideClasses,
     /// Keep how far a loop came with what it made, and go on from there.
     GoOnFromThere,
+    /// Add to a sum what enters a window, and subtract what leaves it.
+    SlideSum,
     /// Remember the end of a string.
     RememberEnd,
     /// Keep where a walk along a list ended.
@@ -212,6 +216,11 @@ pub enum Fix {
     },
     /// Keep the result of a computation instead of computing it again.
     KeepResult {
+        /// The function.
+        function: String,
+    },
+    /// Look a function of one byte up in a table of its 256 results.
+    TableOfBytes {
         /// The function.
         function: String,
     },

@@ -8,7 +8,7 @@
 //! many words by a small constant, inside of another loop ([`crate::patterns::word_division`]): digits
 //! taken one at a time. Likewise, observed, a number of many words that is multiplied by a small factor
 //! again and again ([`genba_observe::LongProduct`]): digits added one at a time. Or a number of one word that is
-//! divided for each of its digits ([`super::digits_one_by_one`]).
+//! divided for each of its digits ([`super::digits_one_by_one`]). Or a number that is collected bit by bit ([`super::bits_one_by_one`]).
 //!
 //! **Confirmation.** Several steps at once: `h·f⁴ + a·f³ + b·f² + c·f + d`; eight tables; several
 //! streams in parallel; the remainder of many steps taken once; a power of the divisor or factor for several
@@ -23,6 +23,7 @@ use genba_model::{Cause, DivisionFact, Estimate, Fix, LoopFact, ObservedFact, Re
 use genba_observe::LongProduct;
 
 use crate::candidate::Candidate;
+use crate::causes::bits_one_by_one::bits_one_by_one;
 use crate::causes::digits_one_by_one::digits_one_by_one;
 use crate::constants::counts::{
     MIN_INDEPENDENT_LOOKUPS, MIN_INDEX_BYTES, MIN_SEARCHES, MIN_TRIPS_FOR_OTHER_HASH,
@@ -59,6 +60,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .chain(divisions_by_digit(input))
         .chain(products_by_digit(input))
         .chain(digits_one_by_one(input))
+        .chain(bits_one_by_one(input))
         .collect()
 }
 

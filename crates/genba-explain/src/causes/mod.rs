@@ -1,6 +1,7 @@
 //! Detectors: one file for each cause.
 
 pub(crate) mod already_optimal;
+mod bits_one_by_one;
 pub(crate) mod bytewise_compare;
 pub(crate) mod bytewise_copy;
 pub(crate) mod cache_miss;

@@ -7,6 +7,19 @@ pub(crate) const MIN_CALLS_IN_HOT_CODE: u64 = 100_000;
 /// not its start-up. Chosen.
 pub(crate) const MIN_CALLS_HABITUAL: u64 = 1000;
 
+/// Calls of a function of a byte from which a table of its 256 results pays: each is used 64 times. Chosen.
+pub(crate) const MIN_CALLS_FOR_TABLE_OF_BYTES: u64 = 64 * 256;
+
+/// Mean bits of numbers from which it pays to take them at once. Chosen: a load, a shift and a mask take as long as two
+/// bits one by one.
+pub(crate) const MIN_BITS_AT_ONCE: f64 = 2.5;
+
+/// Iterations of a sum from which what enters and leaves is less. Chosen.
+pub(crate) const MIN_ELEMENTS_OF_WINDOW: f64 = 8.0;
+
+/// Places of a window that an element is in. Chosen: at four, three of four additions were made for the place before.
+pub(crate) const MIN_PLACES_OF_WINDOW: f64 = 4.0;
+
 /// Cycles of a test from which on it is expensive. Chosen: a few times what a test takes that loads a field and compares it,
 /// or is mispredicted once.
 pub(crate) const MIN_CYCLES_OF_EXPENSIVE_TEST: f64 = 30.0;

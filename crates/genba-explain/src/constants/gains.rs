@@ -452,6 +452,21 @@ pub(crate) const LOOP_OF_PIECES_SAVED: SavedFractions = (0.0, 0.0, 0.5);
 /// a run then, and still look at all of its bytes.
 pub(crate) const MAKING_OF_PIECES_SAVED: SavedFractions = (0.3, 0.0, 0.8);
 
+/// Cycles for a number whose bits are taken at once, or a code that is looked up: likely, least, most. Chosen: an
+/// unaligned load, a shift and a mask wait for one another, a table's load more; some codes are longer than the table.
+pub(crate) const CYCLES_OF_BITS_AT_ONCE: [f64; 3] = [8.0, 4.0, 20.0];
+
+/// Cycles of a look-up in a table of 256 results: likely, least, most. Chosen: two loads that hit L1.
+pub(crate) const CYCLES_OF_TABLE_OF_BYTES: [f64; 3] = [2.0, 0.5, 8.0];
+
+/// Time of the loop around that a table saves as well: likely, least, most. Chosen: what makes the argument and rounds
+/// the result is before and behind the call, in registers that calls keep none of.
+pub(crate) const LOOP_AROUND_TABLE_SAVED: SavedFractions = (0.6, 0.0, 0.95);
+
+/// Cycles of moving a window by one place: likely, least, most. Chosen: two loads, an addition and a subtraction, which
+/// the next one waits for.
+pub(crate) const CYCLES_OF_WINDOW_STEP: [f64; 3] = [4.0, 1.0, 12.0];
+
 /// What stays of a loop that takes digits one by one where it takes two with each division: likely, least, most. Chosen:
 /// half of the divisions, with a load and a store more each; four at once are a fix as well.
 pub(crate) const PAIRS_OF_DIGITS_LEFT: SavedFractions = (0.6, 0.35, 0.85);

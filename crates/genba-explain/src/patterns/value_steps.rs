@@ -4,6 +4,7 @@ use crate::constants::registers::XMM0;
 use crate::constants::search_limits::MAX_STEP_DEPTH;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value};
+use genba_code::BlockId;
 
 /// What a value gains each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +45,61 @@ pub fn address_step(function: &FunctionInput, index: u32, address: &Address) -> 
 /// What a value gains each iteration.
 #[must_use]
 pub fn value_step(function: &FunctionInput, index: u32, value: Value) -> Option<Step> {
-    step(function, index, value, MAX_STEP_DEPTH)
+    step(function, index, value, Inside::Unknown, MAX_STEP_DEPTH)
 }
 
-fn step(function: &FunctionInput, index: u32, value: Value, depth: u32) -> Option<Step> {
+/// What an address at the beginning of a loop inside gains with each iteration of the loop around.
+#[must_use]
+pub fn step_of_first_address(
+    function: &FunctionInput,
+    around: u32,
+    address: &Address,
+) -> Option<Step> {
+    let of = |value| step(function, around, value, Inside::First, MAX_STEP_DEPTH);
+    let base = of(address.base)?;
+    let Some((value, scale)) = address.index else {
+        return Some(base);
+    };
+    Some(base.plus(of(value)?.times(i64::from(scale))))
+}
+
+/// What is taken for a value that changes in loops inside of the one that is looked at.
+#[derive(Clone, Copy)]
+enum Inside {
+    /// Nothing is known of it.
+    Unknown,
+    /// What it is when the loop inside is entered.
+    First,
+}
+
+/// The value that is brought to the head of a loop from outside of it; `None` if there are several.
+fn brought_to(
+    function: &FunctionInput,
+    around: u32,
+    block: BlockId,
+    value: Value,
+) -> Option<Value> {
+    let loops = function.flow.loops();
+    let inner = (0u32..).zip(loops).find(|(_, one)| one.head == block)?.0;
+    let bodies = [around, inner].map(|index| function.flow.loop_blocks(index));
+    let before = &function.flow.blocks()[block as usize].predecessors;
+    let mut outside = (before.iter().zip(function.values.met(value)))
+        .filter(|one| bodies[0].contains(one.0) && !bodies[1].contains(one.0))
+        .map(|one| *one.1);
+    let first = outside.next()?;
+    outside.all(|one| one == first).then_some(Value {
+        offset: first.offset.wrapping_add(value.offset),
+        ..first
+    })
+}
+
+fn step(
+    function: &FunctionInput,
+    index: u32,
+    value: Value,
+    inside: Inside,
+    depth: u32,
+) -> Option<Step> {
     let values = &function.values;
     if values.is_invariant(value, &function.flow, index) {
         return Some(Step::Constant(0));
@@ -60,7 +112,16 @@ fn step(function: &FunctionInput, index: u32, value: Value, depth: u32) -> Optio
         Origin::Constant | Origin::Entry => Some(Step::Constant(0)),
         Origin::Join(block) => {
             let found = &function.flow.loops()[index as usize];
-            if found.head != block || found.irreducible {
+            if found.head != block {
+                return match inside {
+                    Inside::Unknown => None,
+                    Inside::First => {
+                        let first = brought_to(function, index, block, value)?;
+                        step(function, index, first, inside, depth)
+                    }
+                };
+            }
+            if found.irreducible {
                 return None;
             }
             let body = function.flow.loop_blocks(index);
@@ -86,7 +147,7 @@ fn step(function: &FunctionInput, index: u32, value: Value, depth: u32) -> Optio
                 if location >= XMM0 {
                     return None;
                 }
-                let one = step(function, index, read, depth)?;
+                let one = step(function, index, read, inside, depth)?;
                 all = all.plus(match (factor, one) {
                     (_, Step::Constant(0)) => one,
                     (Some(factor), one) => one.times(factor),

@@ -2,6 +2,7 @@
 
 mod alike_runs;
 mod allocation_wrappers;
+mod bits_one_by_one;
 mod byte_patterns;
 mod bytes_from_memory;
 mod calls;
@@ -43,6 +44,7 @@ mod rescans;
 mod rescans_by_calls;
 mod rescans_of_rows;
 mod rescans_to_a_number;
+mod results_of_bytes;
 mod robustness;
 mod runtime;
 mod searches_by_calls;
@@ -57,4 +59,5 @@ mod unasked_results;
 mod unequal_comparisons;
 mod usual_cases;
 mod usual_outcomes;
+mod window_sums;
 mod zero_factors;

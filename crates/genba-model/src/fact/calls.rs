@@ -22,6 +22,13 @@ pub enum CallFact {
         /// Whether it is called through the procedure linkage table.
         plt: bool,
     },
+    /// The arguments of a function follow from one byte.
+    OfOneByte {
+        /// The function.
+        function: String,
+        /// Calls.
+        calls: u64,
+    },
     /// Caller and callee are in different translation units.
     SeparateUnits {
         /// Source file of the callee's unit, where it is known.

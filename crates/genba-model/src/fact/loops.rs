@@ -27,6 +27,13 @@ pub enum LoopFact {
         /// What the model is of.
         case: ModelCase,
     },
+    /// Numbers that the loop takes from memory bit by bit.
+    BitsOneByOne {
+        /// Numbers.
+        numbers: u64,
+        /// Bits of a number on average.
+        bits: f64,
+    },
     /// Which bound explains the loop's cycles.
     Verdict(LoopVerdict),
     /// The loop-carried dependency chain that bounds the loop.
@@ -194,6 +201,7 @@ impl LoopFact {
             | Self::BytesThroughMemory { .. }
             | Self::ByteTests { .. }
             | Self::ShortTrips { .. }
+            | Self::BitsOneByOne { .. }
             | Self::BranchOutcomes { .. } => EvidenceSource::Counted,
             Self::Model { .. }
             | Self::Verdict(_)

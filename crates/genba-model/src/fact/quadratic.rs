@@ -81,6 +81,13 @@ pub enum QuadraticFact {
         /// Peak memory of the program.
         memory_bytes: f64,
     },
+    /// Sums over a window, added up anew for each of its places.
+    WindowSums {
+        /// Places.
+        places: u64,
+        /// Elements of the window on average.
+        elements: f64,
+    },
     /// A function of a container moves all elements behind a position.
     ElementMoves {
         /// The function.

@@ -87,6 +87,18 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "do *--p = '0' + n % 10; while (n /= 10);",
             "while (n >= 100) {\n    memcpy(p -= 2, &pairs[n % 100 * 2], 2);\n    n /= 100;\n}\n…   /* the last one or two */",
         ),
+        Fix::SeveralBitsAtOnce => (
+            "while (n--) {\n    v = v << 1 | (p[at >> 3] >> (7 - (at & 7)) & 1);\n    at++;\n}",
+            "memcpy(&word, p + (at >> 3), 8);\nv = __builtin_bswap64(word) << (at & 7) >> (64 - n);\nat += n;",
+        ),
+        Fix::TableOfBytes { .. } => (
+            "out[i] = round(255 * pow(in[i] / 255.0, gamma));",
+            "for (v = 0; v < 256; v++)\n    table[v] = round(255 * pow(v / 255.0, gamma));\n…\nout[i] = table[in[i]];",
+        ),
+        Fix::SlideSum => (
+            "for (sum = 0, j = 0; j < width; j++)\n    sum += in[i + j];",
+            "sum += in[i + width - 1] - in[i - 1];",
+        ),
         // The sentence has the figures at hand.
         Fix::SeveralDigits { .. }
         | Fix::SeveralDigitsAtOnce { .. }

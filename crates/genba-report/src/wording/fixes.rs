@@ -133,6 +133,20 @@ pub(super) fn sentence(fix: &Fix) -> String {
                 base * base
             );
         }
+        Fix::SeveralBitsAtOnce => {
+            "Load a word at the position, shift and mask it for all bits of the number; for codes of several lengths look \
+             the next bits up in a table of symbols and lengths, longer codes in a second one."
+        }
+        Fix::TableOfBytes { function } => {
+            return format!(
+                "Compute the 256 results of `{function}`, with what is made of them, into a table once, and look them up."
+            );
+        }
+        Fix::SlideSum => {
+            "Keep the sum: for the next place add what enters the window and subtract what leaves it. Of a window of \
+             rows keep the sums of the columns as well. Floating-point sums are begun anew now and then, since their \
+             errors add up."
+        }
         Fix::SeveralDigitsAtOnce { factor, digits } => {
             return format!(
                 "Collect {digits} digits in a register, then multiply the number by \

@@ -42,6 +42,7 @@ mod search_with_loop;
 mod shift;
 mod shift_loop;
 mod sweep;
+mod window_sums;
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
@@ -68,6 +69,7 @@ use search_with_loop::search_with_loop;
 use shift::{onto_itself, shifts};
 use shift_loop::shift_by_loop;
 use sweep::sweep;
+use window_sums::window_sums;
 
 /// Finds linear searches, shifts of arrays and appends to strings whose cost for each item shows
 /// long sequences.
@@ -79,6 +81,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             .or_else(|| rescan(input, one))
             .or_else(|| rescan_through_memory(input, one))
             .or_else(|| shift_by_loop(input, one))
+            .or_else(|| window_sums(one))
     };
     let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
     // Most of the time may be in what the loop calls.

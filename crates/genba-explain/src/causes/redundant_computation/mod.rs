@@ -9,7 +9,8 @@
 //! are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
 //! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same. And sorts of what is in order already ([`super::ordered_sorts`]),
-//! and files that are opened or asked about again (`same_files`).
+//! and files that are opened or asked about again (`same_files`). And, by the code alone, elementary functions of
+//! one byte (`results_of_bytes`).
 //!
 //! **Confirmation.** The result kept.
 //!
@@ -24,6 +25,7 @@
 mod calls;
 mod inlined_copies;
 mod loops;
+mod results_of_bytes;
 mod same_files;
 mod starting_over;
 
@@ -59,6 +61,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.extend(inlined_copies::detect(input));
     found.extend(ordered_sorts(input));
     found.extend(same_files::same_files(input));
+    found.extend(results_of_bytes::results_of_bytes(input));
     found
 }
 /// The share of executions that repeat an earlier one, and whether it is the one just before; `None`

@@ -135,6 +135,10 @@ pub(super) fn sentence(fact: &CallFact) -> String {
                 false => "take up where",
             }
         ),
+        CallFact::OfOneByte { function, calls } => format!(
+            "`{function}` is called {} times; its argument follows from one byte, so there are 256 results",
+            count(*calls)
+        ),
         CallFact::InvariantArgument => {
             "the loop changes nothing that its argument is computed from".to_owned()
         }

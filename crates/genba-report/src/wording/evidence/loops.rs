@@ -165,6 +165,10 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             percent(*taken),
             count(*executions)
         ),
+        LoopFact::BitsOneByOne { numbers, bits } => format!(
+            "the loop takes one bit from memory in each iteration: {} numbers of {bits:.1} bits on average",
+            count(*numbers)
+        ),
         LoopFact::ShortTrips {
             entries,
             elements,

@@ -91,6 +91,11 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             format::bytes(*memory_bytes),
             (bytes / memory_bytes.max(*input_bytes as f64)).floor()
         ),
+        QuadraticFact::WindowSums { places, elements } => format!(
+            "a window moves by one place at a time, {} times; all of its elements, {elements:.0} on average, are added up \
+             for each place",
+            count(*places)
+        ),
         QuadraticFact::ElementMoves { function, times } => format!(
             "`{function}` moves all elements behind the position, {} times",
             count(*times)

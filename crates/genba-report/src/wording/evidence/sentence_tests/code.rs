@@ -52,6 +52,10 @@ fn facts_about_loops() {
             sums: 1,
             cycles: 6.0,
         },
+        LoopFact::BitsOneByOne {
+            numbers: 1_000_000,
+            bits: 5.7,
+        },
         LoopFact::ByteRuns {
             operation: ByteOperation::Copy,
             bytes: 12_000_000,
@@ -287,6 +291,10 @@ fn facts_about_calls_and_builds() {
             function: s("strlen"),
             calls: 10_000_000,
             per_entry: 1000.0,
+        },
+        CallFact::OfOneByte {
+            function: s("pow"),
+            calls: 12_000_000,
         },
         CallFact::InvariantArgument,
         CallFact::ThreadLocalLookups {

@@ -224,6 +224,10 @@ fn facts_about_threads_and_growth() {
             function: s("std::vector<int>::_M_erase"),
             times: 10_000,
         },
+        QuadraticFact::WindowSums {
+            places: 400_000,
+            elements: 250.0,
+        },
         QuadraticFact::ArrayShift {
             function: s("memmove"),
             times: 10_000,

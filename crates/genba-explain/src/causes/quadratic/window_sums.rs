@@ -1,0 +1,187 @@
+//! The sum over a window that moves by little, added up anew for each place.
+//!
+//! **Signature.** An innermost loop that adds up what it loads, and nothing else, from nothing on. In an iteration of a loop
+//! around, all that it loads begins a little further on: most of the elements are those of the sum before.
+//!
+//! **Near misses.** Products with the weights of a filter; sums over stretches that do not overlap (rows, blocks); windows of
+//! a few elements; sums that go on from the one before.
+//!
+//! **Gain.** For each place what enters is added and what leaves is subtracted. Floating-point numbers: by a sum that
+//! is begun anew now and then, since errors add up.
+//!
+//! **Source.** M. J. McDonnell, "Box-filtering techniques", Computer Graphics and Image Processing 17, 1981; R. M. Karp,
+//! M. O. Rabin, "Efficient randomized pattern-matching algorithms", 1987 (the same for hashes).
+
+use genba_code::Flow;
+use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
+
+use super::residual_fraction;
+use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_ELEMENTS_OF_WINDOW, MIN_PLACES_OF_WINDOW, MIN_SEARCHES};
+use crate::constants::gains::CYCLES_OF_WINDOW_STEP;
+use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::MAX_EXPRESSION_DEPTH;
+use crate::input::values::{Address, Origin, Value};
+use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::value_steps::{Step, address_step, step_of_first_address};
+
+/// Loops around the sum that are looked at for the one that moves the window.
+const MAX_LOOPS_AROUND: usize = 3;
+
+/// A sum over a window for each of its places.
+pub(super) fn window_sums(found: &HotLoop<'_>) -> Option<Candidate> {
+    let function = found.input;
+    let trips = found.trips?;
+    if !function.can_be_changed() || trips < MIN_ELEMENTS_OF_WINDOW || found.has_opaque() {
+        return None;
+    }
+    let adds = only_adds(found)?;
+    let steps = steps_of_loads(found)?;
+    let levels = std::iter::successors(found.parent(), HotLoop::parent).take(MAX_LOOPS_AROUND);
+    let (around, overlap) = levels.into_iter().find_map(|around| {
+        let mut places = steps
+            .iter()
+            .map(|one| places_in_window(&around, trips, one));
+        let first = places.next()??;
+        let least = places.try_fold(first, |least, one| Some(least.min(one?)))?;
+        (least >= MIN_PLACES_OF_WINDOW).then_some((around, least))
+    })?;
+    let places = around.cost.iterations;
+    if places < MIN_SEARCHES {
+        return None;
+    }
+    // Of a window of rows the sums of the columns are kept as well: one element of each row enters.
+    let rows = (found.cost.entries? as f64 / places as f64).max(1.0);
+    let all = found.cycles.value * found.cost.iterations as f64 / places as f64;
+    let cycles = CYCLES_OF_WINDOW_STEP.map(|cycles| cycles * rows);
+    let mut one = Candidate::new(
+        Cause::Quadratic,
+        Some(found.function),
+        vec![adds],
+        Fix::SlideSum,
+    );
+    one.affected.clone_from(&found.members);
+    one.residual_fraction = residual_fraction(all, cycles);
+    one.executions = Some(found.cost.iterations);
+    one.cycles = Some(found.cycles);
+    one.confirmation = Confirmation::InputSweep;
+    Some(
+        one.fact(QuadraticFact::WindowSums {
+            places,
+            elements: overlap * rows,
+        })
+        .fact(QuadraticFact::PassTime {
+            share: found.share,
+            cycles: all,
+        }),
+    )
+}
+
+/// How many places of the window an element is in that a load of the loop goes through, where the loop around moves the
+/// window along the same elements.
+fn places_in_window(around: &HotLoop<'_>, trips: f64, load: &SteppingLoad) -> Option<f64> {
+    let moved = step_of_first_address(around.input, around.index, &load.address)?;
+    let Step::Constant(moved) = moved else {
+        return None;
+    };
+    let step = load.step.unsigned_abs();
+    let moved = moved.unsigned_abs();
+    // Columns side by side are moved by less than a step, and have no element in common.
+    let along = u64::from(load.address.bytes) >= step || moved % step == 0;
+    (moved > 0 && along).then(|| trips * step as f64 / moved as f64)
+}
+
+/// What adds, of a loop that does nothing but add up what it loads to a sum that begins with nothing.
+fn only_adds(found: &HotLoop<'_>) -> Option<usize> {
+    let function = found.input;
+    let adds_up = |&at: &usize| {
+        let (code, data) = (&function.code[at], &function.data[at]);
+        let plain = matches!(
+            code.mnemonic.trim_start_matches('v'),
+            "add" | "sub" | "inc" | "dec" | "lea" | "cmp" | "test" | "nop" | "pxor" | "cdqe"
+        ) || [
+            "mov", "j", "cvt", "pmov", "padd", "addp", "adds", "punpck", "pcmpgt", "psad",
+        ]
+        .iter()
+        .any(|prefix| code.mnemonic.trim_start_matches('v').starts_with(prefix));
+        plain && !data.stores() && !matches!(code.flow, Flow::Call(_) | Flow::IndirectCall)
+    };
+    if !found.usual().all(|at| adds_up(&at)) {
+        return None;
+    }
+    let head = function.flow.loops()[found.index as usize].head;
+    let body = function.flow.loop_blocks(found.index);
+    let before = &function.flow.blocks()[head as usize].predecessors;
+    let sums = |at: &usize| {
+        let name = function.code[*at].mnemonic.trim_start_matches('v');
+        let adds = ["add", "padd"].iter().any(|one| name.starts_with(one));
+        let reads = function
+            .values
+            .reads(*at)
+            .iter()
+            .filter(|one| one.0 < FLAGS);
+        let loads = function.data[*at].loads();
+        let values: Vec<_> = reads.map(|one| one.1).collect();
+        let loaded = loads
+            || values
+                .iter()
+                .any(|&one| follows_from_load(found, one, MAX_EXPRESSION_DEPTH));
+        let begins_anew = values.iter().any(|value| {
+            let met = before.iter().zip(function.values.met(*value));
+            let mut outside = met.filter(|one| !body.contains(one.0)).peekable();
+            function.values.origin(*value) == Origin::Join(head)
+                && outside.peek().is_some()
+                && outside.all(|(_, &first)| match function.values.origin(first) {
+                    Origin::Constant => true,
+                    Origin::Instruction(at) => {
+                        let name = function.code[at as usize].mnemonic.trim_start_matches('v');
+                        matches!(name, "xor" | "pxor" | "xorps" | "xorpd")
+                    }
+                    _ => false,
+                })
+        });
+        adds && loaded && begins_anew
+    };
+    found.usual().find(sums)
+}
+
+/// Whether a value is loaded in the loop, or converted from what is.
+fn follows_from_load(found: &HotLoop<'_>, value: Value, depth: u32) -> bool {
+    let function = found.input;
+    let (Some(depth), Origin::Instruction(at)) =
+        (depth.checked_sub(1), function.values.origin(value))
+    else {
+        return false;
+    };
+    let at = at as usize;
+    if found.members.binary_search(&at).is_err() {
+        return false;
+    }
+    let reads = function.values.reads(at).iter().filter(|one| one.0 < FLAGS);
+    let mut reads = reads.map(|one| one.1);
+    function.data[at].loads() || reads.any(|one| follows_from_load(found, one, depth))
+}
+
+/// A load that goes through memory.
+struct SteppingLoad {
+    address: Address,
+    /// What the address gains with each iteration, bytes.
+    step: i64,
+}
+
+/// The loads that go through memory; `None` if there is none, or one whose step is not known.
+fn steps_of_loads(found: &HotLoop<'_>) -> Option<Vec<SteppingLoad>> {
+    let function = found.input;
+    let mut steps = Vec::new();
+    for at in found.usual().filter(|&at| function.data[at].loads()) {
+        for address in function.values.addresses(at) {
+            let address = (*address)?;
+            match address_step(function, found.index, &address)? {
+                Step::Constant(0) => {}
+                Step::Constant(step) => steps.push(SteppingLoad { address, step }),
+                Step::Invariant => return None,
+            }
+        }
+    }
+    (!steps.is_empty()).then_some(steps)
+}
