@@ -4,6 +4,8 @@
 //! cause is taken out, but not less than the CPU time divided by the CPUs: what waited for
 //! a lock still has to run.
 
+mod child_processes;
+mod constants;
 mod input_output;
 mod locks;
 mod parallelism_phases;
@@ -11,6 +13,8 @@ mod parallelism_phases;
 mod tests;
 
 use genba_model::{Estimate, MIN_GAIN, WaitCause, WaitFigures, WaitFinding, WaitPlace};
+
+use constants::MIN_TURNS_OF_WORK_ALONE;
 
 use crate::critical_path::share_of_snapshots;
 use crate::view::View;
@@ -96,11 +100,12 @@ fn found(view: &View<'_>) -> Vec<Found> {
     }
     let mut all = locks::find(view);
     all.extend(input_output::find(view));
+    all.extend(child_processes::find(view));
     // Threads that take turns work alone, too: not because the work is divided badly.
     let in_turns: f64 = all.iter().map(Found::turns_ns).fold(0.0, f64::max);
     all.extend(parallelism_phases::find(view).into_iter().filter(|found| {
         let alone = matches!(found.cause, WaitCause::SerialSection | WaitCause::Imbalance);
-        !alone || in_turns < 0.5 * found.waits_ns
+        !alone || in_turns < MIN_TURNS_OF_WORK_ALONE * found.waits_ns
     }));
     all.retain(|found| found.waits_ns / wall >= MIN_SHARE);
     all

@@ -122,7 +122,7 @@ fn of_view(view: &View<'_>) -> Waits {
     }
 }
 
-/// A note on what is not seen of a Go program: its goroutines are no threads.
+/// A note on what is not seen of a Go program: its goroutines are not threads.
 fn waits_of_goroutines(waits: &[Wait]) -> Option<String> {
     let is_go = |wait: &Wait| wait.waiter.function.starts_with("runtime.futex");
     waits.iter().any(is_go).then(|| {

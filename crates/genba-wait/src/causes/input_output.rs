@@ -8,27 +8,15 @@ use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{Chain, WatchedProcess};
 
 use super::Found;
+use super::constants::{
+    CALL_NS, COPY_NS, LARGE_BYTES, MANY_CALLS, MANY_TURNS, MANY_WAITS, MAX_UNDER_LOCK,
+    MIN_SAVED_OVERHEAD, MIN_SHARE_OF_SECOND, MIN_WAITING_CALLS, MIN_WAITS_OF_OTHER_END,
+    MIN_WORK_OF_TICK_NS, SAVED_OF_FORCED_WRITES, SAVED_OF_PAGE_FAULTS, SAVED_OF_SLEEPS,
+    SAVED_OF_SMALL_CALLS, SAVED_OF_TURNS, SHORT_TURN_NS, UNKNOWN_KERNEL_SHARE,
+};
 use crate::grouped_waits::waits_of_states;
 use crate::io_samples::IoSamples;
 use crate::view::{Places, View, most};
-
-/// Waits from which on something is done again and again.
-const MANY: f64 = 10.0;
-/// Waits in turns from which on their own cost counts.
-const MANY_TURNS: f64 = 200.0;
-/// Longest average wait that is mostly switching between threads, ns.
-const SHORT_TURN_NS: f64 = 2e6;
-/// Least CPU time between two sleeps that is work rather than a look, ns.
-const WORK_NS: f64 = 200_000.0;
-/// Reads or writes from which on their number counts.
-const MANY_CALLS: f64 = 1000.0;
-/// Bytes of a read or write from which on a call is not small: the usual size of buffers that are
-/// large (`cp`, `cat` use 128 KiB).
-const LARGE_BYTES: f64 = 65_536.0;
-/// What a read or write costs beside the copy, ns: entering and leaving the kernel.
-const CALL_NS: (f64, f64, f64) = (700.0, 200.0, 1500.0);
-/// What copying a byte costs, ns.
-const COPY_NS: f64 = 0.1;
 
 /// Everything here.
 pub fn find(view: &View<'_>) -> Vec<Found> {
@@ -158,7 +146,7 @@ fn ends<'a>(view: &'a View<'_>, chain: &Chain, reasons: &[WaitReason]) -> Option
 fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
     groups(view, counts, &[WaitReason::Fsync], false)
         .into_iter()
-        .filter(|(_, group)| group.waits >= MANY)
+        .filter(|(_, group)| group.waits >= MANY_WAITS)
         .map(|(place, group)| {
             let waits = group.critical;
             // Records that are forced together: one wait for tens of them. What the kernel does for
@@ -168,7 +156,11 @@ fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             Found {
                 cause: WaitCause::SynchronousWrite,
                 waits_ns: all,
-                saved_ns: (all * 0.95, waits * 0.7, all),
+                saved_ns: (
+                    all * SAVED_OF_FORCED_WRITES.likely,
+                    waits * SAVED_OF_FORCED_WRITES.least,
+                    all,
+                ),
                 work_remains: false,
                 holder: None,
                 object: group.object(),
@@ -182,14 +174,18 @@ fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
 fn by_reason(view: &View<'_>, counts: &[f64], reason: WaitReason, cause: WaitCause) -> Vec<Found> {
     groups(view, counts, &[reason], false)
         .into_iter()
-        .filter(|(_, group)| group.waits >= MANY)
+        .filter(|(_, group)| group.waits >= MANY_WAITS)
         .map(|(place, group)| {
             let all = group.critical + view.queued_after(&group.threads);
             Found {
                 cause,
                 waits_ns: all,
                 work_remains: false,
-                saved_ns: (all * 0.8, group.critical * 0.4, all),
+                saved_ns: (
+                    all * SAVED_OF_PAGE_FAULTS.likely,
+                    group.critical * SAVED_OF_PAGE_FAULTS.least,
+                    all,
+                ),
                 holder: group.holder(),
                 object: group.object(),
                 figures: group.figures(),
@@ -198,10 +194,6 @@ fn by_reason(view: &View<'_>, counts: &[f64], reason: WaitReason, cause: WaitCau
         })
         .collect()
 }
-
-/// Share of the time of sleeps in which another thread waits for a lock of the sleeper's, from which on they are not
-/// polling.
-const MAX_UNDER_LOCK: f64 = 0.5;
 
 /// Time in which threads waited for a lock while its holder slept in this place, ns.
 fn slept_under_lock(view: &View<'_>, place: &WaitPlace) -> f64 {
@@ -228,7 +220,7 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             };
             let running: f64 = threads().map(|thread| thread.running as f64).sum();
             // Who does a piece of work at each tick is on time, not polling.
-            group.waits >= MANY && running / group.waits < WORK_NS
+            group.waits >= MANY_WAITS && running / group.waits < MIN_WORK_OF_TICK_NS
         })
         // Who sleeps under a lock keeps others from work: that is the lock's.
         .filter(|(place, group)| slept_under_lock(view, place) < MAX_UNDER_LOCK * group.ns)
@@ -239,8 +231,8 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
                 waits_ns: group.critical,
                 work_remains: true,
                 saved_ns: (
-                    group.idle * 0.9 + queued,
-                    group.idle * 0.4,
+                    group.idle * SAVED_OF_SLEEPS.likely + queued,
+                    group.idle * SAVED_OF_SLEEPS.least,
                     group.idle + queued,
                 ),
                 holder: group.holder(),
@@ -290,7 +282,8 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             .into_iter()
             .filter(|(_, group)| {
                 let others = total - group.waits;
-                is_turn(group) && (others >= group.waits * 0.5 || group.threads.len() >= 2)
+                is_turn(group)
+                    && (others >= group.waits * MIN_WAITS_OF_OTHER_END || group.threads.len() >= 2)
             })
             .max_by(|a, b| {
                 let key = |group: &Group| (group.critical, group.ns);
@@ -323,7 +316,11 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             waits_ns: in_turns,
             work_remains: false,
             // Turns at a barrier queue for CPUs as well, whoever is awaited.
-            saved_ns: (saved * 0.9, saved * 0.4, most_saved + queued),
+            saved_ns: (
+                saved * SAVED_OF_TURNS.likely,
+                saved * SAVED_OF_TURNS.least,
+                most_saved + queued,
+            ),
             holder: group.holder(),
             object: group.object(),
             figures: WaitFigures {
@@ -338,8 +335,6 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
 
 /// Whether at least two threads work alone, one while the other waits.
 fn takes_turns(view: &View<'_>) -> bool {
-    /// Share of the time in which one works alone that the second of them has.
-    const MIN_SECOND: f64 = 0.15;
     let mut by_thread: BTreeMap<u32, f64> = BTreeMap::new();
     for chain in &view.chains {
         let last = chain.states[chain.states.len() - 1];
@@ -351,7 +346,7 @@ fn takes_turns(view: &View<'_>) -> bool {
     times.sort_by(|a, b| b.total_cmp(a));
     times
         .get(1)
-        .is_some_and(|second| *second >= MIN_SECOND * all)
+        .is_some_and(|second| *second >= MIN_SHARE_OF_SECOND * all)
 }
 
 /// Share of the samples at ends of chains through these waits that were in the kernel: passing on
@@ -370,7 +365,7 @@ fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
         }
     }
     match view.kernel_samples {
-        0 => 0.5,
+        0 => UNKNOWN_KERNEL_SHARE,
         _ => (sums.0 as f64 + 1.0) / (sums.1 as f64 + 2.0),
     }
 }
@@ -440,7 +435,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let not_copied = 1.0 - copies as f64 / samples.max(1) as f64;
     let each_waits = waits
         .as_ref()
-        .is_some_and(|(_, group)| group.waits >= 0.5 * calls);
+        .is_some_and(|(_, group)| group.waits >= MIN_WAITING_CALLS * calls);
     let overhead = match each_waits {
         true => not_copied,
         false => not_copied.min(1.0 / (1.0 + size * COPY_NS / CALL_NS.0)),
@@ -448,7 +443,7 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let on_cpu = if view.kernel_samples > 0 && samples > 0 {
         let times = io.iter().map(|io| view.on_path(&io.chain_places, |_| true));
         let ns: f64 = times.sum();
-        (ns * overhead, ns * overhead * 0.6, ns)
+        (ns * overhead, ns * overhead * MIN_SAVED_OVERHEAD, ns)
     } else {
         (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)
     };
@@ -464,8 +459,8 @@ fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
         waits_ns: on_cpu.0 + waited,
         work_remains: false,
         saved_ns: (
-            on_cpu.0 + waited * 0.85,
-            on_cpu.1 + waited * 0.5,
+            on_cpu.0 + waited * SAVED_OF_SMALL_CALLS.likely,
+            on_cpu.1 + waited * SAVED_OF_SMALL_CALLS.least,
             on_cpu.2 + waited,
         ),
         waiter,

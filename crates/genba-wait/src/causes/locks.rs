@@ -6,6 +6,7 @@ use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::Chain;
 
 use super::Found;
+use super::constants::SAVED_OF_LOCKS;
 use crate::grouped_waits::waits_of_states;
 use crate::view::{Places, View, most};
 
@@ -111,7 +112,6 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         // Threads that end one after the other wait for the lock while the others are waited for.
         let side_by_side = view.own_wall() - wall_side_by_side(view, object.as_ref());
         let saved = on_path.max(side_by_side.min(lock.ns));
-        // A shorter section, or a lock for each part of the data, takes most of the waiting away.
         all.push(Found {
             cause: match over_io {
                 true => WaitCause::LockHeldOverIo,
@@ -119,7 +119,11 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             },
             waits_ns: saved,
             work_remains: true,
-            saved_ns: (saved * 0.9 + own, on_path * 0.5, saved + queued),
+            saved_ns: (
+                saved * SAVED_OF_LOCKS.likely + own,
+                on_path * SAVED_OF_LOCKS.least,
+                saved + queued,
+            ),
             waiter: waiter.clone(),
             holder,
             object,

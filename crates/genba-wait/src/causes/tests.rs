@@ -51,7 +51,7 @@ fn a_contended_lock() {
 
 /// Two threads of which one waits for the other's lock 50 ms in all, and 600 ms for a CPU that other programs have.
 #[test]
-fn the_load_of_other_programs_is_no_locks_gain() {
+fn the_load_of_other_programs_is_not_the_gain_of_a_lock() {
     let mut made = SyntheticRecording::new(3, 1000.0);
     let joins = made.waits(0, WaitReason::Join, &["main"], (1000.0, 1));
     let wants = made.waits(1, WaitReason::Lock, &["add"], (60.0, 200));

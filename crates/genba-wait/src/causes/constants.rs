@@ -1,0 +1,96 @@
+//! Constants of the detectors of waiting, each with its source.
+//!
+//! What a fix saves is a part of the time that waits for the cause: the likely part and the least one; at most it is all of
+//! it. These parts are chosen. What holds the intervals against measured fixes is
+//! [`GAIN_BEYOND_WAITS`](super::GAIN_BEYOND_WAITS) and `corpus/check --wait --measure`.
+
+/// Likely and least part of a time that a fix saves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SavedPart {
+    pub likely: f64,
+    pub least: f64,
+}
+
+const fn part(likely: f64, least: f64) -> SavedPart {
+    SavedPart { likely, least }
+}
+
+// Locks.
+
+/// Of the time on the critical path with a lock. A shorter section, or a lock for each part of the data, takes most of the
+/// waiting away.
+pub(super) const SAVED_OF_LOCKS: SavedPart = part(0.9, 0.5);
+
+// Input and output.
+
+/// Waits from which on something is done again and again. Chosen.
+pub(super) const MANY_WAITS: f64 = 10.0;
+/// Of waits for the disk: records that are forced together wait once for tens of them.
+pub(super) const SAVED_OF_FORCED_WRITES: SavedPart = part(0.95, 0.7);
+/// Of waits for pages of files: reading ahead hides most of them.
+pub(super) const SAVED_OF_PAGE_FAULTS: SavedPart = part(0.8, 0.4);
+/// Of sleeps while nobody works, if the awaited wakes the sleeper up.
+pub(super) const SAVED_OF_SLEEPS: SavedPart = part(0.9, 0.4);
+/// Least CPU time between two sleeps that is work rather than a look, ns. Chosen.
+pub(super) const MIN_WORK_OF_TICK_NS: f64 = 200_000.0;
+/// Share of the time of sleeps in which another thread waits for a lock of the sleeper's, from which on they are not
+/// polling. Chosen: most of it.
+pub(super) const MAX_UNDER_LOCK: f64 = 0.5;
+
+/// Waits in turns from which on their own cost counts. Chosen.
+pub(super) const MANY_TURNS: f64 = 200.0;
+/// Longest average wait that is mostly switching between threads, ns. Chosen.
+pub(super) const SHORT_TURN_NS: f64 = 2e6;
+/// Waits of those at the other end ÷ waits here, from which on it is a turn. Chosen: "about as often".
+pub(super) const MIN_WAITS_OF_OTHER_END: f64 = 0.5;
+/// Share of the time in which one works alone that the second of two has who take turns. Chosen.
+pub(super) const MIN_SHARE_OF_SECOND: f64 = 0.15;
+/// Of what turns cost.
+pub(super) const SAVED_OF_TURNS: SavedPart = part(0.9, 0.4);
+/// Share of a time that is the kernel's where the kernel is not sampled. Chosen.
+pub(super) const UNKNOWN_KERNEL_SHARE: f64 = 0.5;
+
+/// Reads or writes from which on their number counts. Chosen.
+pub(super) const MANY_CALLS: f64 = 1000.0;
+/// Bytes of a read or write from which on a call is not small: the usual size of buffers that are
+/// large (`cp`, `cat` use 128 KiB).
+pub(super) const LARGE_BYTES: f64 = 65_536.0;
+/// What a read or write costs beside the copy, ns: entering and leaving the kernel. Likely, least, most; chosen.
+pub(super) const CALL_NS: (f64, f64, f64) = (700.0, 200.0, 1500.0);
+/// What copying a byte costs, ns: 10 GB/s. Chosen.
+pub(super) const COPY_NS: f64 = 0.1;
+/// Waits ÷ calls from which on most calls wait for a device.
+pub(super) const MIN_WAITING_CALLS: f64 = 0.5;
+/// Of the waits of small reads and writes, with a buffer.
+pub(super) const SAVED_OF_SMALL_CALLS: SavedPart = part(0.85, 0.5);
+/// Least part of the kernel's overhead of a call that a buffer saves. Chosen.
+pub(super) const MIN_SAVED_OVERHEAD: f64 = 0.6;
+
+// Parallelism.
+
+/// Share of the wall time that a thread must have been on a CPU to count as one that works. Chosen.
+pub(super) const MIN_SHARE_OF_WORKER: f64 = 0.02;
+/// Share of a function's samples that one thread has if it is that thread's own. Chosen.
+pub(super) const MIN_SHARE_OF_OWN_FUNCTION: f64 = 0.9;
+/// Of the time that an even division would save: pieces are seldom of one size.
+pub(super) const SAVED_OF_UNEVEN_WORK: SavedPart = part(0.8, 0.35);
+/// Part of the waits of work alone from which on the turns that threads take are why it is alone. Chosen: most of it.
+pub(super) const MIN_TURNS_OF_WORK_ALONE: f64 = 0.5;
+
+/// Life of a process below which most of it is its start and end, ns: loading, linking and
+/// clearing up take about a millisecond.
+pub(super) const SHORT_LIFE_NS: f64 = 10e6;
+/// Time of all lives ÷ time in which any of them lived, from which on they overlap. Chosen.
+pub(super) const MIN_OVERLAP_OF_LIVES: f64 = 1.3;
+/// Of the waits for short-lived children, if one process does their work.
+pub(super) const SAVED_OF_STARTS: SavedPart = part(0.9, 0.4);
+/// Of what children side by side would save.
+pub(super) const SAVED_OF_CHILDREN_IN_TURN: SavedPart = part(0.9, 0.3);
+
+/// Direct and indirect cost of a switch, ns (Li, Ding, Shen, "Quantifying the cost of context
+/// switch", ExpCS 2007: a few µs, more with caches to fill again). Likely, least, most.
+pub(super) const SWITCH_NS: (f64, f64, f64) = (5_000.0, 1_000.0, 30_000.0);
+/// Ready threads for each CPU from which on there are too many. Chosen.
+pub(super) const MANY_READY_THREADS: f64 = 1.5;
+/// Of the time that the quota takes.
+pub(super) const SAVED_OF_QUOTA: SavedPart = part(0.9, 0.5);
