@@ -1,7 +1,7 @@
 //! Campaigns: blocks of runs over revisions, builds, options, hosts and repeats.
 //!
-//! **Scope.** A [plan](CampaignPlan) is [read](load_plan) from TOML, its revisions are
-//! [looked up](resolve), and it [comes to](ResolvedPlan::matrix) builds and blocks. A *block* is some
+//! **Scope.** A [plan](CampaignPlan) is [read](load_plan) from TOML or made of the options of a
+//! [sweep](sweep_plan) or of [named variants](try_plan), its revisions are [looked up](resolve), and it [comes to](ResolvedPlan::matrix) builds and blocks. A *block* is some
 //! interleaved runs of all variants of a *group*, which stay together on one node; variants of a group
 //! differ along one axis and are compared with its first. A [`Scheduler`] runs workers that
 //! [build](make_build) and [measure](measure_block): one after another [here](LocalScheduler), or many
@@ -24,6 +24,7 @@ mod campaign_report;
 mod content_key;
 mod dry_run;
 mod error;
+mod experiment_plan;
 mod host_disagreement;
 mod local_scheduler;
 mod plan_document;
@@ -35,9 +36,11 @@ mod scheduler;
 mod slurm_scheduler;
 mod slurm_text;
 mod stored_results;
+mod sweep_plan;
 mod task_board;
 #[cfg(test)]
 mod test_plans;
+mod try_plan;
 
 pub use block_matrix::{Block, BuildTask, Cell, Group, Matrix, Tree};
 pub use block_worker::{MakeRunner, measure_block};
@@ -47,6 +50,7 @@ pub use campaign_plan::{CampaignPlan, ResolvedPlan, RevisionIdentity};
 pub use campaign_report::{BlockComparison, StoredCampaign, block_comparisons, campaign_report};
 pub use dry_run::dry_run;
 pub use error::CampaignError;
+pub use experiment_plan::ExperimentOptions;
 pub use local_scheduler::LocalScheduler;
 pub use plan_file::{load_plan, parse_plan};
 pub use resolve_revisions::resolve;
@@ -54,4 +58,6 @@ pub use run_campaign::{CampaignRun, check, forget_failed, run_campaign, run_task
 pub use scheduler::{CampaignObserver, CampaignProgress, Scheduler};
 pub use slurm_scheduler::SlurmScheduler;
 pub use stored_results::{BlockResult, BuildResult};
+pub use sweep_plan::sweep_plan;
 pub use task_board::{Counts, Task};
+pub use try_plan::{BuiltTree, try_plan};

@@ -326,7 +326,7 @@ fn axis_length(plan: &CampaignPlan) -> usize {
 }
 
 /// A text without placeholders as a template.
-fn braces(text: &str) -> String {
+pub(crate) fn braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 

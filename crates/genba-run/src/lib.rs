@@ -60,5 +60,8 @@ pub use private_directory::PrivateDirectory;
 pub use resolve_program::resolve_program;
 pub use run_account::Finished;
 pub use run_in_progress::{Gated, Running};
-pub use shell::{Shell, join_words, quote_bytes, quote_word, split_words};
+pub use shell::{
+    Shell, is_shell_line, join_words, line_as_given, quote_bytes, quote_word, split_words,
+    words_of_line,
+};
 pub use valgrind_files::remove_files_of_ended_valgrinds;

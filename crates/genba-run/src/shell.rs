@@ -74,6 +74,43 @@ pub fn join_words(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a command as it was given is a line for the shell: one string with blanks in it. All else are a program
+/// and its arguments.
+#[must_use]
+pub fn is_shell_line(command: &[String]) -> bool {
+    matches!(command, [line] if line.contains(char::is_whitespace))
+}
+
+/// A command as it was given, as one line: a single string as it is, words quoted for a shell.
+#[must_use]
+pub fn line_as_given(command: &[String]) -> String {
+    match command {
+        [line] => line.clone(),
+        words => join_words(words),
+    }
+}
+
+/// Characters that mean something to a shell, but for quotes and blanks.
+const SHELL_SYNTAX: &[char] = &[
+    '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '!', '{', '\n',
+];
+
+/// Words that do what a line for the shell does: those of the line where the shell would do no more than
+/// start them, else `sh -c LINE`.
+#[must_use]
+pub fn words_of_line(line: &str) -> Vec<String> {
+    let for_shell = || ["sh", "-c", line].map(str::to_owned).to_vec();
+    let Ok(words) = split_words(line) else {
+        return for_shell();
+    };
+    let is_plain = join_words(&words) == line || !line.contains(SHELL_SYNTAX);
+    let sets_variable = words[0].contains('=');
+    match is_plain && !sets_variable {
+        true => words,
+        false => for_shell(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +164,28 @@ mod tests {
             if let Ok(words) = split_words(&line) {
                 prop_assert!(!words.is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn lines_with_shell_syntax_stay_lines() {
+        for line in [
+            "a | wc -c",
+            "A=1 ./p",
+            "./p *.c",
+            "./p >out",
+            "./p 'a",
+            "echo \"$A\"",
+        ] {
+            assert_eq!(words_of_line(line), ["sh", "-c", line], "{line}");
+        }
+        assert_eq!(words_of_line("./p --x=1 \"a b\""), ["./p", "--x=1", "a b"]);
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_those_of_their_line(words in proptest::collection::vec("[a-z ./|$'\\\\{},-]{1,8}", 1..5)) {
+            prop_assert_eq!(words_of_line(&join_words(&words)), words);
         }
     }
 }

@@ -90,6 +90,13 @@ pub struct MeasurementArgs {
     pub pin: Option<String>,
 }
 
+/// Name and value of a variable of `--env`.
+pub fn name_and_value(variable: &str) -> Result<(&str, &str), Failure> {
+    variable
+        .split_once('=')
+        .ok_or_else(|| Failure::usage(format!("--env {variable}: write NAME=VALUE")))
+}
+
 impl MeasurementArgs {
     /// Overrides the settings of a plan with those of the command line and the budget.
     pub fn apply_to(&self, plan: &mut Plan, budget: Option<Duration>) {
@@ -107,6 +114,11 @@ impl MeasurementArgs {
             plan.ignore_failure = true;
             plan.ignored_codes.clone_from(codes);
         }
+    }
+
+    /// The variables of `--env`, in their order.
+    pub fn environment(&self) -> Result<Vec<(&str, &str)>, Failure> {
+        self.env.iter().map(|one| name_and_value(one)).collect()
     }
 
     /// The CPUs of `--pin`; `None` if commands may run on all.

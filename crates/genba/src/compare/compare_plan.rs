@@ -10,6 +10,7 @@ use genba_runtime::shim::{PER_REQUEST, Shims};
 
 use super::compare_args::CompareArgs;
 use crate::exit_code::Failure;
+use crate::measurement_args::name_and_value;
 use crate::other_meanings::{input_file, refuse_recording};
 
 impl CompareArgs {
@@ -167,11 +168,7 @@ impl CompareArgs {
                 .directory
                 .map(|path| genba_run::bytes_of(&fill(path)).into());
             for variable in texts.env {
-                let Some((name, value)) = variable.split_once('=') else {
-                    return Err(Failure::usage(format!(
-                        "--env {variable}: write NAME=VALUE"
-                    )));
-                };
+                let (name, value) = name_and_value(variable)?;
                 spec.environment
                     .set(fill(name), genba_run::bytes_of(&fill(value)));
             }

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use genba_experiment::{Plan, VariantPlan};
 use genba_model::EXACT_INSTRUCTIONS;
 use genba_profile::event::EventSpec;
-use genba_run::{CommandSpec, Output, Stdin, join_words};
+use genba_run::{CommandSpec, Output, Stdin, is_shell_line, join_words};
 
 use genba_units::parse_duration;
 
@@ -70,6 +70,10 @@ pub struct ExperimentArgs {
     /// Resume this case; added by `genba case resume`.
     #[arg(long, value_name = "CASE", hide = true)]
     pub continue_case: Option<String>,
+
+    /// Command line that does this experiment, without genba's own name, where another verb has begun it.
+    #[arg(skip)]
+    pub arguments: Option<Vec<String>>,
 }
 
 impl ExperimentArgs {
@@ -89,7 +93,7 @@ impl ExperimentArgs {
     /// else are words.
     pub fn variant_as_given(&self, name: &str, command: &[String]) -> Result<VariantPlan, Failure> {
         match command {
-            [line] if line.contains(char::is_whitespace) => self.variant(name, line),
+            [line] if is_shell_line(command) => self.variant(name, line),
             words => {
                 words
                     .first()
@@ -133,12 +137,7 @@ impl ExperimentArgs {
     /// Sets directory and environment of a command.
     fn set_surroundings(&self, spec: &mut CommandSpec) -> Result<(), Failure> {
         spec.directory.clone_from(&self.directory);
-        for variable in &self.measurement.env {
-            let Some((name, value)) = variable.split_once('=') else {
-                return Err(Failure::usage(format!(
-                    "--env {variable}: write NAME=VALUE"
-                )));
-            };
+        for (name, value) in self.measurement.environment()? {
             spec.environment.set(name, genba_run::bytes_of(value));
         }
         Ok(())
@@ -167,13 +166,5 @@ impl ExperimentArgs {
     /// Whether runs are counted instead of timed.
     pub fn is_exact(&self) -> bool {
         self.metric.as_deref() == Some(EXACT_INSTRUCTIONS)
-    }
-}
-
-/// A command as it was given, for display: one string as it is, words quoted for a shell.
-pub fn line_as_given(command: &[String]) -> String {
-    match command {
-        [line] => line.clone(),
-        words => join_words(words),
     }
 }

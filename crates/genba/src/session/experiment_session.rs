@@ -49,7 +49,7 @@ impl Session {
         let store = Store::open_root();
         let host = ThisHost::detect().fingerprint;
         let mut plan = ExperimentPlan {
-            arguments: arguments(),
+            arguments: args.arguments.clone().unwrap_or_else(arguments),
             directory: std::env::current_dir()
                 .unwrap_or_default()
                 .display()

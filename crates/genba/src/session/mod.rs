@@ -10,7 +10,7 @@ mod stored_document;
 mod workload_causes;
 
 pub use build_args::{BuildArgs, check_patch};
-pub use experiment_args::{ExperimentArgs, line_as_given};
+pub use experiment_args::ExperimentArgs;
 pub use experiment_session::Session;
 pub use resume::{repeat, resume};
 pub use stored_document::stored_document;

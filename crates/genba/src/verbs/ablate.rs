@@ -10,10 +10,11 @@ use genba_experiment::try_variants::VariantBuilder;
 use genba_experiment::{ExperimentError, Stop, VariantPlan};
 use genba_model::{CaseKind, ExperimentDryRun, PlannedVariant};
 use genba_report::{page, terminal};
+use genba_run::line_as_given;
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{BuildArgs, ExperimentArgs, Session, check_patch, line_as_given};
+use crate::session::{BuildArgs, ExperimentArgs, Session, check_patch};
 
 /// Arguments of `genba ablate`.
 #[derive(Debug, ClapArgs)]

@@ -1,9 +1,11 @@
 //! `genba campaign`: revisions × builds × options × hosts × repeats, in blocks.
 
+#[path = "campaign/experiment_options.rs"]
+mod experiment_options;
 #[path = "campaign/history.rs"]
 mod history;
-#[path = "campaign/plan_of_experiment.rs"]
-pub mod plan_of_experiment;
+
+pub use experiment_options::experiment_options;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -11,10 +11,11 @@ use genba_experiment::fix::{
 use genba_experiment::try_variants::VariantBuilder;
 use genba_model::{CaseKind, Finding, FixVerdict, SourceFix, TriedRewrite, Workload};
 use genba_report::{fix_by_hand, patch_header, terminal};
+use genba_run::line_as_given;
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{BuildArgs, ExperimentArgs, Session, line_as_given};
+use crate::session::{BuildArgs, ExperimentArgs, Session};
 
 /// Arguments of `genba fix`.
 #[derive(Debug, ClapArgs)]

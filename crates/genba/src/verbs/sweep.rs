@@ -1,8 +1,5 @@
 //! `genba sweep`: measure a metric over one or two parameters.
 
-#[path = "sweep/campaign_of_sweep.rs"]
-mod campaign_of_sweep;
-
 use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
@@ -11,10 +8,11 @@ use genba_experiment::sweep::{SweepPlan, SweptParameter, document};
 use genba_experiment::{ExperimentError, Plan, VariantPlan};
 use genba_model::{CaseKind, ExperimentDryRun};
 use genba_report::{page, terminal};
+use genba_run::line_as_given;
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
-use crate::session::{ExperimentArgs, Session, line_as_given};
+use crate::session::{ExperimentArgs, Session};
 use crate::verbs::campaign;
 
 /// Arguments of `genba sweep`.
@@ -58,9 +56,9 @@ const SECONDS_FOR_REFINING: f64 = 60.0;
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let parameters = parameters(&args)?;
     if let Some(on) = args.on {
-        let text = campaign_of_sweep::plan_text(&parameters, &args.command, &args.experiment)?;
+        let options = campaign::experiment_options("sweep", &args.command, &args.experiment)?;
         let here = std::env::current_dir().map_err(Failure::usage)?;
-        let plan = genba_campaign::parse_plan(&text, "--on", "sweep", &here)?;
+        let plan = genba_campaign::sweep_plan(&parameters, &options, &here)?;
         let (dry_run, json) = (args.experiment.dry_run, args.experiment.json.clone());
         return campaign::run_made(plan, on, dry_run, json, output);
     }

@@ -1,12 +1,9 @@
 //! `genba try`: compare other builds and settings of a program with the baseline.
 
-#[path = "try_variants/campaign_of_try.rs"]
-mod campaign_of_try;
-
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use genba_campaign::CampaignPlan;
+use genba_campaign::{BuiltTree, CampaignPlan, try_plan};
 use genba_case::Store;
 use genba_experiment::VariantPlan;
 use genba_experiment::try_variants::{
@@ -299,20 +296,21 @@ impl Args {
             Some(clean) => format!("{clean}; {}", plan.build),
             None => plan.build.clone(),
         });
-        let tree = build.as_deref().map(|build| campaign_of_try::Tree {
+        let tree = build.as_deref().map(|build| BuiltTree {
             source: &source,
             build,
             timeout: self.building.build_timeout.map(|time| time.as_secs_f64()),
             below: here.strip_prefix(&source).unwrap_or(Path::new("")),
         });
-        let text = campaign_of_try::plan_text(
+        let options = campaign::experiment_options("try", command, &self.experiment)?;
+        let check_output = !self.no_check_output;
+        Ok(try_plan(
             changes,
             tree.as_ref(),
-            command,
-            !self.no_check_output,
-            &self.experiment,
-        )?;
-        Ok(genba_campaign::parse_plan(&text, "--on", "try", &here)?)
+            check_output,
+            &options,
+            &here,
+        )?)
     }
 
     /// The changes named on the command line.
