@@ -37,7 +37,30 @@ pub struct Options {
 /// Default of [`Options::annotations`]. Chosen: a page with more is not read to its end.
 pub const MAX_ANNOTATIONS: usize = 8;
 
+/// Default of [`Options::limit`], as a multiple of the time for repeated runs: each of the kinds of runs
+/// that follow takes about as much.
+const LIMIT_OF_BUDGETS: u32 = 5;
+
+/// The least default of [`Options::limit`]: a command of a moment goes through all kinds of runs however
+/// small the budget.
+const MIN_DEFAULT_LIMIT: Duration = Duration::from_secs(30);
+
+/// Time after which a count is given up where the user set no limit. Chosen.
+const MAX_COUNT_TIME: Duration = Duration::from_secs(300);
+
 impl Options {
+    /// An investigation with every measurement; `budget` is the time for repeated runs.
+    #[must_use]
+    pub fn complete(budget: Duration, version: &str) -> Self {
+        Self {
+            stacks: true,
+            script: true,
+            answer_within: None,
+            limit: Some((budget * LIMIT_OF_BUDGETS).max(MIN_DEFAULT_LIMIT)),
+            ..Self::for_findings(budget, MAX_COUNT_TIME, Duration::ZERO, version)
+        }
+    }
+
     /// An investigation for its findings alone: the time for runs, the time for the count, and the
     /// time after which no optional run is started.
     #[must_use]

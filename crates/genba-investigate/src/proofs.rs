@@ -10,7 +10,7 @@ use genba_run::{Cancel, CommandSpec, Launcher, RunError, Shell};
 
 use crate::checked_predictions::{put_trials, trials};
 use crate::pipeline::write_page;
-use crate::{InvestigateError, Progress};
+use crate::{InvestigateError, Options, Outcome, Progress, investigate};
 
 /// Which finding is proven, and how.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +98,42 @@ pub struct FirstProofs {
 
 /// Time below which no proof is begun.
 const MIN_PROOF_TIME: Duration = Duration::from_secs(8);
+
+/// Findings that are proven at most after an investigation. Chosen: the first findings are those that a user
+/// would try.
+const MAX_PROVEN: usize = 3;
+
+/// Budgets of an investigation that its proofs may take together.
+const BUDGETS_FOR_PROOFS: u32 = 2;
+
+/// Investigates a command and proves the first findings, all within the limit of the options.
+///
+/// # Errors
+/// As [`investigate`](crate::investigate()) and [`prove_first`].
+pub fn investigate_and_prove(
+    store: &Store,
+    workload: &Workload,
+    spec: &CommandSpec,
+    options: &Options,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+) -> Result<Outcome, InvestigateError> {
+    let began = Instant::now();
+    let outcome = investigate(store, workload, spec, options, cancel, progress)?;
+    let limit = options.limit.unwrap_or_default();
+    let left = limit.saturating_sub(began.elapsed());
+    let plan = FirstProofs {
+        tried: MAX_PROVEN,
+        wanted: MAX_PROVEN,
+        budget: left.min(options.budget * BUDGETS_FOR_PROOFS),
+        budget_each: options.budget,
+    };
+    let all = outcome.investigation;
+    Ok(Outcome {
+        investigation: prove_first(store, all, plan, spec, cancel, progress)?,
+        ..outcome
+    })
+}
 
 /// Proves the first findings of an investigation that was stored, as time allows, and returns it with the
 /// proofs. Its notes say what was not proven. A proof that fails leaves the investigation as it is, with a note.

@@ -16,7 +16,7 @@ const MAX_SIZES: usize = 100;
 /// Parses `NAME=FROM..TO`, `NAME=FROM..`, or `NAME=A,B,C`.
 ///
 /// # Errors
-/// A sentence for the user: no name, a size that is no whole number of at least 2, ends the wrong way
+/// A sentence for the user: no name, a size that is not a whole number of at least 2, ends the wrong way
 /// round, sizes given twice.
 pub fn parse(text: &str, runs: usize, budget: Duration) -> Result<(String, Sizes), String> {
     let wrong = |what: &str| {
@@ -30,7 +30,7 @@ pub fn parse(text: &str, runs: usize, budget: Duration) -> Result<(String, Sizes
         let number = parse_positive_number(text).map_err(|error| wrong(&error))?;
         match number >= 2.0 && number <= LARGEST_SIZE as f64 && number.fract() == 0.0 {
             true => Ok(number as u64),
-            false => Err(wrong(&format!("{text:?} is no whole number from 2 on"))),
+            false => Err(wrong(&format!("{text:?} is not a whole number from 2 on"))),
         }
     };
     let sizes = match values.split_once("..") {

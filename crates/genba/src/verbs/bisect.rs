@@ -11,9 +11,10 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand};
 use genba_experiment::bisect::{SearchBudget, SearchRequest, SearchResult, document};
 use genba_experiment::{Comparer, ExperimentError, VariantPlan};
-use genba_model::{BisectionKind, BisectionOutcome, CaseKind};
+use genba_model::{Bisection, BisectionKind, BisectionOutcome, CaseKind};
 use genba_report::{page, terminal};
 
+use crate::cli::{self, Verb};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::session::{ExperimentArgs, Session};
@@ -72,6 +73,29 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
 }
 
+/// Does what `genba bisect git` does with these arguments, and returns what it found. `genba case resume` resumes an
+/// interrupted search as that verb.
+pub fn search_commits(arguments: &[String], output: &Output) -> Result<Bisection, Failure> {
+    let line: Vec<String> = (["bisect", "git"].into_iter().map(str::to_owned))
+        .chain(arguments.iter().cloned())
+        .collect();
+    let words = std::iter::once("genba").chain(line.iter().map(String::as_str));
+    let cli = cli::parse(words.map(genba_run::bytes_of)).map_err(Failure::usage)?;
+    let Verb::Bisect(Args {
+        what: What::Git(mut args),
+        ..
+    }) = cli.verb
+    else {
+        return Err(Failure::usage("not a search among commits"));
+    };
+    args.experiment.arguments = Some(line);
+    match git::search(&args, output)? {
+        (Exit::Interrupted, _) => Err(Failure::new(Exit::Interrupted, "interrupted")),
+        (_, Some(found)) => Ok(found),
+        (_, None) => Err(Failure::usage("a plan alone finds no commit")),
+    }
+}
+
 /// Prints the plan.
 fn dry_run(search: &SearchRequest, how: &str, output: &Output) -> VerbResult {
     output.result(&format!(
@@ -103,24 +127,25 @@ fn step_plan(points: u64) -> String {
     )
 }
 
-/// Stores and prints the result.
+/// Stores and prints the result; returns it with the exit code.
 fn finish(
     session: Session,
     search: SearchRequest,
     found: SearchResult,
     seconds: f64,
     args: &ExperimentArgs,
-) -> VerbResult {
+) -> Result<(Exit, Bisection), Failure> {
     session.check_stored()?;
     let document = document(search, found, seconds, session.setting());
     let html = page::bisection_html(&document);
     let exit = session.finish(&document, &html, &args.json, |screen| {
         terminal::bisection(&document, screen)
     })?;
-    Ok(match document.outcome {
+    let exit = match document.outcome {
         BisectionOutcome::Interrupted => Exit::Interrupted,
         _ => exit,
-    })
+    };
+    Ok((exit, document))
 }
 
 /// The search among candidates of this kind, with the metric, settings and budget of the arguments.

@@ -6,12 +6,15 @@ use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_investigate::diff::{Side, diff};
 use genba_model::ProfileDiff;
-use genba_report::{page, terminal};
+use genba_report::{Screen, page, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::recording_args::{RecordingArgs, is_counts};
+
+/// Rows of a table where the user does not say.
+const DEFAULT_ROWS: usize = 15;
 
 /// Arguments of `genba diff`.
 #[derive(Debug, ClapArgs)]
@@ -42,7 +45,7 @@ pub struct Args {
     counts_after: Option<PathBuf>,
 
     /// Maximum number of rows per table.
-    #[arg(long, value_name = "N", default_value_t = 15)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_ROWS)]
     limit: usize,
 
     /// Write an HTML page to this file.
@@ -84,10 +87,22 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
+/// Both sides of a comparison of two cases.
+fn sides_of_cases(before: &str, after: &str) -> Result<(Side, Side), Failure> {
+    let [before, after] = [before, after].map(|case| side(Path::new(case), None));
+    Ok((before?, after?))
+}
+
+/// How two cases differ, as text for the terminal.
+pub fn text_of_cases(before: &str, after: &str, screen: Screen) -> Result<String, Failure> {
+    let (before, after) = sides_of_cases(before, after)?;
+    let found = diff(&before, &after);
+    Ok(terminal::profile_diff(&found, DEFAULT_ROWS, screen))
+}
+
 /// The page that compares two cases.
 pub fn page_of_cases(before: &str, after: &str) -> Result<String, Failure> {
-    let [before, after] = [before, after].map(|case| side(Path::new(case), None));
-    let (before, after) = (before?, after?);
+    let (before, after) = sides_of_cases(before, after)?;
     let stacks = [&before.stacks, &after.stacks];
     Ok(page::profile_diff_html(
         &diff(&before, &after),

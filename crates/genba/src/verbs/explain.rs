@@ -8,7 +8,7 @@ use genba_case::Store;
 use genba_investigate::Options;
 use genba_investigate::proofs::{self, FirstProofs};
 use genba_model::{Explanation, Investigation};
-use genba_report::terminal;
+use genba_report::{Screen, terminal};
 use genba_run::Output as Stream;
 
 use genba_units::parse_duration;
@@ -115,6 +115,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.result(&terminal::explanation(&explanation, output.screen()))?;
     }
     Ok(interrupt::exit())
+}
+
+/// The explanation that a case has, as text for the terminal.
+pub fn text_of_case(case: &str, screen: Screen) -> Result<String, Failure> {
+    let all = Store::open_root().find(case)?.investigation()?;
+    Ok(terminal::explanation(&of_investigation(all)?, screen))
 }
 
 /// Prints the checked predictions of all cases.

@@ -1,12 +1,11 @@
 //! `genba investigate`: measure, profile, count and explain a command.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_investigate::Options;
 use genba_investigate::join_counts::ExecutionCountOptions;
-use genba_investigate::proofs::{self, FirstProofs};
 use genba_profile::sampler::CallGraph;
 use genba_report::terminal::{self, Next};
 use genba_run::Output as Stream;
@@ -103,13 +102,6 @@ pub struct Args {
 /// Default of `--budget`.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
 
-/// Default of `--limit`, as a multiple of the time for repeated runs: each of the kinds of runs that follow
-/// takes about as much.
-const LIMIT_OF_BUDGETS: u32 = 5;
-
-/// The least default of `--limit`: a command of a moment goes through all kinds of runs however small the budget.
-const MIN_DEFAULT_LIMIT: Duration = Duration::from_secs(30);
-
 /// Runs `genba investigate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     args.json.check_output(args.run.output.as_deref())?;
@@ -123,21 +115,15 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         source_prefixes.push((old.to_owned(), new.to_owned()));
     }
     let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
+    let complete = Options::complete(budget, env!("CARGO_PKG_VERSION"));
     let options = Options {
-        budget,
         ignore_failure: args.ignore_failure,
         executions: executions(&args)?,
         record: args.sampling.options(CallGraph::None),
-        stacks: true,
         script: !args.no_script,
-        answer_within: None,
-        limit: Some(
-            args.limit
-                .unwrap_or((budget * LIMIT_OF_BUDGETS).max(MIN_DEFAULT_LIMIT)),
-        ),
-        annotations: genba_investigate::MAX_ANNOTATIONS,
+        limit: args.limit.or(complete.limit),
         source_prefixes,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..complete
     };
     let cancel = interrupt::token()?;
     let store = Store::open_root();
@@ -161,36 +147,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         };
         prepared.workload.name.clone_from(&args.name);
         let (workload, spec) = (&prepared.workload, &prepared.spec);
-        let began = Instant::now();
-        let mut outcome = genba_investigate::investigate(
-            &store,
-            workload,
-            spec,
-            &options,
-            &cancel,
-            &mut progress,
-        )?;
-        if !args.no_proof && !args.no_count {
-            let left = options
-                .limit
-                .unwrap_or_default()
-                .saturating_sub(began.elapsed());
-            let plan = FirstProofs {
-                tried: MAX_PROVEN,
-                wanted: MAX_PROVEN,
-                budget: left.min(budget * 2),
-                budget_each: budget,
-            };
-            outcome.investigation = proofs::prove_first(
-                &store,
-                outcome.investigation,
-                plan,
-                spec,
-                &cancel,
-                &mut progress,
-            )?;
-        }
-        outcome
+        let proves = !args.no_proof && !args.no_count;
+        let investigate = match proves {
+            true => genba_investigate::proofs::investigate_and_prove,
+            false => genba_investigate::investigate,
+        };
+        investigate(&store, workload, spec, &options, &cancel, &mut progress)?
     };
     drop(progress);
     if args.json.wanted() {
@@ -210,9 +172,6 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     ))?;
     Ok(interrupt::exit())
 }
-
-/// Findings that are proven at most.
-const MAX_PROVEN: usize = 3;
 
 /// Time for which running processes are watched without `--seconds`.
 pub(super) const WATCHED_TIME: Duration = Duration::from_secs(15);

@@ -8,11 +8,11 @@ use clap::Args as ClapArgs;
 use genba_build::{SourceCopy, commits_between};
 use genba_experiment::VariantPlan;
 use genba_experiment::bisect::{CommitBuildPlan, CommitBuilds, find_step};
-use genba_model::BisectionKind;
+use genba_model::{Bisection, BisectionKind};
 use genba_units::parse_duration;
 
 use super::{dry_run, finish, open, request, run_search, step_plan, words};
-use crate::exit_code::{Failure, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::session::ExperimentArgs;
 
@@ -58,6 +58,11 @@ pub struct Args {
 
 /// Runs `genba bisect git`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
+    Ok(search(args, output)?.0)
+}
+
+/// Searches, stores and prints; returns the result, or none after a dry run.
+pub fn search(args: &Args, output: &Output) -> Result<(Exit, Option<Bisection>), Failure> {
     let words = words(&args.command)?;
     let experiment = &args.experiment;
     if experiment.directory.is_some() {
@@ -83,7 +88,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
             "{}; each measured commit is built first",
             step_plan(search.candidates)
         );
-        return dry_run(&search, &how, output);
+        return Ok((dry_run(&search, &how, output)?, None));
     }
     let of_checkout = |name: &str, tree: &SourceCopy| Ok(variant(args, name, tree)?);
     let builds = CommitBuildPlan {
@@ -98,7 +103,8 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         find_step(comparer, &search.plan, &mut history, search.budget)
     })?;
     drop(history);
-    finish(session, search, found, seconds, experiment)
+    let (exit, found) = finish(session, search, found, seconds, experiment)?;
+    Ok((exit, Some(found)))
 }
 
 /// The command in a checkout.

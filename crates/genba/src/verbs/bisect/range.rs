@@ -63,7 +63,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let (found, seconds) = run_search(&mut session, &search, |comparer| {
         find_step(comparer, &search.plan, &mut values, search.budget)
     })?;
-    finish(session, search, found, seconds, experiment)
+    Ok(finish(session, search, found, seconds, experiment)?.0)
 }
 
 struct Values<'a> {

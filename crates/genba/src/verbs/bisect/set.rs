@@ -84,7 +84,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let (found, seconds) = run_search(&mut session, &search, |comparer| {
         find_elements(comparer, &search.plan, &items, search.budget)
     })?;
-    finish(session, search, found, seconds, experiment)
+    Ok(finish(session, search, found, seconds, experiment)?.0)
 }
 
 fn names(args: &Args) -> Result<Vec<String>, Failure> {

@@ -105,7 +105,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         find_regions(comparer, &search.plan, &remover, search.budget)
     })?;
     drop(remover);
-    finish(session, search, found, seconds, experiment)
+    Ok(finish(session, search, found, seconds, experiment)?.0)
 }
 
 /// Writes copies of the file without some of its regions.

@@ -1,18 +1,19 @@
 //! `genba history explain`: the commit of a change point, and what changed in it.
 //!
-//! The work is done by other verbs, as processes of their own: `bisect git` finds the commit,
-//! `investigate` measures both sides, `diff` and `explain` compare them.
+//! It does what other verbs do: `bisect git` finds the commit, `investigate` measures both sides, `diff` and
+//! `explain` compare them.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_build::{CachedCheckout, commits_between, rev_parse};
 use genba_case::Store;
 use genba_history::{Build, History, named_change};
-use genba_model::{Bisection, ChangeOrigin, Document, HistoryChange};
+use genba_investigate::{Options, proofs};
+use genba_model::{ChangeOrigin, HistoryChange, Workload};
 use genba_report::terminal;
+use genba_run::{Cancel, CommandSpec, Output as Stream, words_of_line};
 use genba_units::parse_duration;
 
 use super::selected_series::{self, SelectArgs};
@@ -20,6 +21,8 @@ use crate::compare::built_checkout;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
+use crate::progress_line::ProgressLine;
+use crate::verbs::{MAX_ERROR_OUTPUT, bisect, diff, explain};
 
 #[derive(Debug, ClapArgs)]
 pub struct ExplainArgs {
@@ -58,6 +61,9 @@ pub struct ExplainArgs {
     command: Vec<String>,
 }
 
+/// Time in which a side has runs enough to be profiled.
+const MIN_SIDE_BUDGET: Duration = Duration::from_secs(1);
+
 /// Runs `genba history explain`.
 pub fn run(args: &ExplainArgs, output: &Output) -> VerbResult {
     let report = selected_series::report(&args.select, None, output)?;
@@ -80,7 +86,7 @@ pub fn run(args: &ExplainArgs, output: &Output) -> VerbResult {
         args,
         change,
         command: match args.command.as_slice() {
-            [] => shlex::split(&recorded.command).unwrap_or_default(),
+            [] => words_of_line(&recorded.command),
             words => words.to_vec(),
         },
         build: (args.build.clone().or(recorded.recipe)).ok_or_else(|| {
@@ -88,7 +94,6 @@ pub fn run(args: &ExplainArgs, output: &Output) -> VerbResult {
                 "the history has no build command of this point: give one with --build COMMAND",
             )
         })?,
-        cases: cases()?,
         output,
     };
     let Some((before, culprit)) = job.culprit()? else {
@@ -109,20 +114,11 @@ fn recorded_build(args: &ExplainArgs, change: &HistoryChange) -> Result<Build, F
         })
 }
 
-/// The directory of cases, as the children need it.
-fn cases() -> Result<PathBuf, Failure> {
-    let store = Store::open_root();
-    store.make_root()?;
-    (store.root().canonicalize())
-        .map_err(|error| Failure::usage(format!("cannot use the directory of cases: {error}")))
-}
-
 struct Job<'a> {
     args: &'a ExplainArgs,
     change: &'a HistoryChange,
     command: Vec<String>,
     build: String,
-    cases: PathBuf,
     output: &'a Output,
 }
 
@@ -144,30 +140,7 @@ impl Job<'_> {
             commits.len() - 1,
             genba_units::format::duration(self.args.budget.as_secs_f64())
         ));
-        let file = tempfile::NamedTempFile::new()
-            .map_err(|error| Failure::usage(format!("cannot write a temporary file: {error}")))?;
-        let mut words = words(&["bisect", "git", "--good", good, "--bad", bad]);
-        words.extend(["--build".into(), self.build.clone()]);
-        words.extend(["--metric".into(), self.change.metric.clone()]);
-        for one in &self.args.metric_regex {
-            words.extend(["--metric-regex".into(), one.clone()]);
-        }
-        for one in &self.args.metric_json {
-            words.extend(["--metric-json".into(), one.clone()]);
-        }
-        let budget = format!("{}s", self.args.budget.as_secs());
-        words.extend(["--budget".into(), budget]);
-        words.extend(["--repository".into(), text(repository)]);
-        words.push(format!("--json={}", text(file.path())));
-        words.push("--".into());
-        words.extend(self.command.iter().cloned());
-        self.verb(&words, Path::new("."), Stdio::null())?;
-        let document: Document<Bisection> = (std::fs::read(file.path()).ok())
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .ok_or_else(|| Failure::new(Exit::TargetFailed, "the bisection has no result"))?;
-        let found = document.body;
-        self.output
-            .result(&terminal::bisection(&found, self.output.screen()))?;
+        let found = bisect::search_commits(&self.bisection(good, bad), self.output)?;
         let Some(culprit) = found.culprit else {
             return Ok(None);
         };
@@ -185,66 +158,64 @@ impl Job<'_> {
             built_checkout(repository, commit, &self.build, None, &cancel, self.output)
         };
         let sides = [built(before)?, built(culprit)?];
-        let [old, new] = sides.each_ref().map(|side| self.investigate(side));
+        let [old, new] = (sides.each_ref()).map(|side| self.investigate(side, &cancel));
         let (old, new) = (old?, new?);
-        self.output.result("\n")?;
-        self.verb(
-            &words(&["diff", &old, &new]),
-            Path::new("."),
-            Stdio::inherit(),
-        )?;
-        self.output.result("\n")?;
-        self.verb(
-            &words(&["explain", "-i", &new]),
-            Path::new("."),
-            Stdio::inherit(),
-        )
+        let screen = self.output.screen();
+        let difference = diff::text_of_cases(&old, &new, screen)?;
+        let causes = explain::text_of_case(&new, screen)?;
+        self.output.result(&format!("\n{difference}\n{causes}"))?;
+        Ok(interrupt::exit())
+    }
+
+    /// The arguments of the search between two commits.
+    fn bisection(&self, good: &str, bad: &str) -> Vec<String> {
+        let args = self.args;
+        let budget = format!("{}s", args.budget.as_secs());
+        let repository = genba_run::text_of(args.repository.as_os_str());
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: &str| words.extend([name, value].map(str::to_owned));
+        option("--good", good);
+        option("--bad", bad);
+        option("--build", &self.build);
+        option("--metric", &self.change.metric);
+        option("--budget", &budget);
+        option("--repository", &repository);
+        for metric in &args.metric_regex {
+            option("--metric-regex", metric);
+        }
+        for metric in &args.metric_json {
+            option("--metric-json", metric);
+        }
+        words.push("--".to_owned());
+        words.extend(self.command.iter().cloned());
+        words
     }
 
     /// Investigates the command in a checkout; returns the case.
-    fn investigate(&self, side: &CachedCheckout) -> Result<String, Failure> {
+    fn investigate(&self, side: &CachedCheckout, cancel: &Cancel) -> Result<String, Failure> {
         let short: String = side.commit.chars().take(10).collect();
         self.output.note(&format!("investigating {short}"));
-        let file = tempfile::NamedTempFile::new()
-            .map_err(|error| Failure::usage(format!("cannot write a temporary file: {error}")))?;
-        let budget = format!("{}s", self.args.side_budget.as_secs().max(1));
-        let mut words = words(&["investigate", "--name", &short, "--budget", &budget]);
-        words.push(format!("--json={}", text(file.path())));
-        words.push("--".into());
-        words.extend(self.command.iter().cloned());
-        self.verb(&words, &side.path, Stdio::null())?;
-        let document: serde_json::Value = (std::fs::read(file.path()).ok())
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
-        (document.get("case").and_then(serde_json::Value::as_str))
-            .map(str::to_owned)
-            .ok_or_else(|| Failure::new(Exit::TargetFailed, format!("no case of {short}")))
+        let mut spec = CommandSpec::direct(&self.command);
+        spec.directory = Some(side.path.clone());
+        spec.stdout = Stream::Null;
+        spec.stderr = Stream::Capture {
+            limit: MAX_ERROR_OUTPUT,
+        };
+        let workload = Workload {
+            command: self.command.clone(),
+            shell: None,
+            directory: side.path.display().to_string(),
+            name: Some(short),
+        };
+        let budget = self.args.side_budget.max(MIN_SIDE_BUDGET);
+        let outcome = proofs::investigate_and_prove(
+            &Store::open_root(),
+            &workload,
+            &spec,
+            &Options::complete(budget, env!("CARGO_PKG_VERSION")),
+            cancel,
+            &mut ProgressLine::new(self.output),
+        )?;
+        Ok(outcome.investigation.case)
     }
-
-    /// Runs another verb; an error unless it ends with 0. Its messages are the user's.
-    fn verb(&self, words: &[String], directory: &Path, stdout: Stdio) -> VerbResult {
-        let mut command = Command::new("/proc/self/exe");
-        let words = words.iter().map(|word| genba_run::bytes_of(word));
-        command.args(words).current_dir(directory);
-        command.env("GENBA_HOME", &self.cases).stdout(stdout);
-        let status = command
-            .status()
-            .map_err(|error| Failure::usage(format!("cannot start genba itself: {error}")))?;
-        match status.code() {
-            Some(0) => Ok(Exit::Done),
-            Some(130) | None => Err(Failure::new(Exit::Interrupted, "interrupted")),
-            Some(code) => Err(Failure::new(
-                Exit::TargetFailed,
-                format!("the step ended with exit code {code}; its message is above"),
-            )),
-        }
-    }
-}
-
-fn words(fixed: &[&str]) -> Vec<String> {
-    fixed.iter().map(|word| (*word).to_owned()).collect()
-}
-
-fn text(path: &Path) -> String {
-    genba_run::text_of(path.as_os_str())
 }
