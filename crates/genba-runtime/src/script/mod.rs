@@ -5,6 +5,7 @@
 
 mod interpreter_detection;
 mod live_scripts;
+mod native_callees;
 mod python311_opcodes;
 mod python_frames;
 mod python_gil;

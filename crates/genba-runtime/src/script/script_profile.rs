@@ -9,11 +9,10 @@ use genba_model::{
 use genba_profile::reader::{StackId, Tables};
 use genba_profile::{ReadError, ReadOptions, Recording, jit};
 
-use super::interpreter_detection::may_be_interpreter;
+use super::native_callees::{NameTable, NativeCallees};
 use super::python311_opcodes;
 use super::script_sampler::{SAMPLES, STACKS, unknown_layout_note};
-use super::script_stacks::Stacks;
-use crate::function_names::{FunctionName, FunctionNames};
+use super::script_stacks::{Function, Stacks};
 
 /// Why there is no script profile.
 #[derive(Debug, thiserror::Error)]
@@ -43,17 +42,18 @@ const MAX_SCRIPT_FRAMES: usize = 500;
 /// Largest file of stacks, bytes.
 const MAX_STACKS: u64 = 4 << 30;
 
-/// The native frames that the innermost script function called.
-#[derive(Clone)]
-struct NativeCallees {
-    /// Numbers of names, outermost first.
-    frames: Vec<u32>,
-    /// Whether the sample is in the interpreter's loop itself.
-    in_loop: bool,
-}
-
 /// Site of a sample: native stack, script node, opcode.
 type SampleSite = (StackId, Option<u32>, Option<u8>);
+
+/// Samples by site, and the weight of all of them.
+#[derive(Default)]
+struct Weights {
+    /// Samples and their weight.
+    sites: HashMap<SampleSite, (u64, u64)>,
+    samples: u64,
+    total: u64,
+    squares: f64,
+}
 
 /// Sums of one script function.
 #[derive(Clone, Default)]
@@ -66,60 +66,33 @@ struct Sum {
     lines: HashMap<u32, u64>,
 }
 
+/// Weights by script function, opcode and stack.
+struct Sums {
+    /// By number of the function.
+    functions: Vec<Sum>,
+    opcodes: HashMap<u8, u64>,
+    collapsed: HashMap<Vec<String>, u64>,
+    /// Weight of samples without a script stack.
+    outside: u64,
+    /// The last site in which each function was seen: recursion counts once.
+    last_site: Vec<usize>,
+    sites: usize,
+}
+
 /// The script profile beside a recording.
 ///
 /// # Errors
 /// [`ScriptError`] when none was recorded, or its files cannot be read.
 pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
     let directory = jit::directory_of(recording);
-    let path = directory.join(STACKS);
-    let none = || ScriptError::None(recording.display().to_string());
-    let size = std::fs::metadata(&path).map_err(|_| none())?.len();
-    let io = |error| ScriptError::Io {
-        path: path.display().to_string(),
-        error,
-    };
-    if size > MAX_STACKS {
-        return Err(io(std::io::ErrorKind::FileTooLarge.into()));
-    }
-    let stacks = Stacks::parse(&std::fs::read_to_string(&path).map_err(io)?);
-    let by_sample: HashMap<(u64, i32), (u32, Option<u8>)> = stacks
-        .samples
-        .iter()
-        .map(|s| ((s.time, s.tid), (s.node, s.opcode)))
-        .collect();
+    let stacks = stored_stacks(recording, &directory.join(STACKS))?;
     let samples = Recording::open(&directory.join(SAMPLES))?;
+    let mut weights = Weights::default();
+    let tables = weights.read(&samples, &stacks)?;
     let mut names = NameTable::default();
     let mut native_by_stack: HashMap<StackId, NativeCallees> = HashMap::new();
-    // Samples and weight.
-    let mut seen: HashMap<SampleSite, (u64, u64)> = HashMap::new();
-    let (mut total, mut squares, mut count) = (0u64, 0f64, 0u64);
-    let tables = samples.scan(&ReadOptions::default(), &mut |sample, _| {
-        let weight = sample.weight.max(1);
-        let script = by_sample.get(&(sample.time, sample.tid));
-        let key = (sample.stack, script.map(|s| s.0), script.and_then(|s| s.1));
-        let sum = seen.entry(key).or_default();
-        sum.0 += 1;
-        sum.1 += weight;
-        total += weight;
-        squares += (weight as f64) * (weight as f64);
-        count += 1;
-    })?;
-    let share = |weight: u64| -> Estimate {
-        let inside = weight.min(total) as f64;
-        genba_stats::wilson_weighted(inside, total as f64, squares, 0.95).unwrap_or(Estimate {
-            value: 0.0,
-            low: 0.0,
-            high: 1.0,
-        })
-    };
-    let of_all = |weight: u64| weight as f64 / (total.max(1) as f64);
-    let mut sums: Vec<Sum> = vec![Sum::default(); stacks.functions.len()];
-    let mut opcodes: HashMap<u8, u64> = HashMap::new();
-    let mut collapsed: HashMap<Vec<String>, u64> = HashMap::new();
-    let mut outside = 0;
-    let mut marked: Vec<u64> = vec![0; stacks.functions.len()];
-    for (round, (&(stack, node, opcode), &(number, weight))) in (1u64..).zip(&seen) {
+    let mut sums = Sums::new(stacks.functions.len());
+    for (&(stack, node, opcode), &(number, weight)) in &weights.sites {
         let native = native_by_stack
             .entry(stack)
             .or_insert_with(|| names.native_callees(&samples, &tables, stack, node.is_some()));
@@ -127,229 +100,236 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
             .and_then(|node| stacks.frames(node).next())
             .map(|frame| &stacks.functions[frame.function as usize])
             .filter(|function| function.is_written_in_c());
-        let native = &match c_method {
+        let native = match c_method {
             Some(method) => names.under_c_method(&method.name, native),
             None => native.clone(),
         };
-        let mut path: Vec<String> = Vec::new();
-        if let Some(node) = node {
-            let frames = stacks.frames(node).skip(usize::from(c_method.is_some()));
-            for (depth, frame) in frames.enumerate() {
-                let id = frame.function as usize;
-                let sum = &mut sums[id];
-                if marked[id] != round {
-                    marked[id] = round;
-                    sum.total += weight;
-                }
-                if depth == 0 {
-                    sum.samples += number;
-                    sum.own += weight;
-                    *sum.lines.entry(frame.line).or_default() += weight;
-                    if native.in_loop {
-                        sum.interpreted += weight;
-                    } else if let Some(&leaf) = native.frames.last() {
-                        *sum.native.entry(leaf).or_default() += weight;
-                    }
-                }
-                if depth < MAX_SCRIPT_FRAMES {
-                    let f = &stacks.functions[id];
-                    path.push(label(&f.name, &f.file, f.line));
-                }
-            }
-            path.reverse();
-            if native.in_loop
-                && let Some(opcode) = opcode
-            {
-                *opcodes.entry(opcode).or_default() += weight;
-            }
-        } else {
-            outside += weight;
-        }
-        if !(native.in_loop && node.is_some()) {
-            let frames = native.frames.iter().take(MAX_NATIVE_FRAMES);
-            path.extend(frames.map(|&id| names.list[id as usize].function.clone()));
-        }
-        *collapsed.entry(path).or_default() += weight;
+        let site = Site {
+            node,
+            skipped: usize::from(c_method.is_some()),
+            opcode,
+            native,
+        };
+        sums.add(&site, number, weight, &stacks, &names);
     }
-    let mut functions: Vec<ScriptFunction> = sums
-        .into_iter()
-        .zip(&stacks.functions)
-        .filter(|(sum, _)| sum.total > 0)
-        .map(|(sum, f)| {
-            let mut native: Vec<NativeShare> = sum
-                .native
-                .into_iter()
-                .map(|(id, weight)| NativeShare {
-                    function: names.list[id as usize].function.clone(),
-                    module: names.list[id as usize].module.clone(),
-                    share: of_all(weight),
-                })
-                .collect();
-            native.sort_by(|a, b| {
-                b.share
-                    .total_cmp(&a.share)
-                    .then_with(|| a.function.cmp(&b.function))
-            });
-            native.truncate(MAX_NATIVE_FUNCTIONS);
-            let mut lines: Vec<ScriptLine> = sum
-                .lines
-                .into_iter()
-                .map(|(line, weight)| ScriptLine {
-                    line,
-                    share: of_all(weight),
-                })
-                .collect();
-            lines.sort_by_key(|line| line.line);
-            ScriptFunction {
-                function: f.name.clone(),
-                file: f.file.clone(),
-                line: f.line,
-                self_samples: sum.samples,
-                self_share: share(sum.own),
-                total: share(sum.total),
-                interpreted: of_all(sum.interpreted),
-                native,
-                lines,
-            }
-        })
-        .collect();
-    functions.sort_by(|a, b| {
-        let key = |f: &ScriptFunction| (f.function.clone(), f.file.clone(), f.line);
-        (b.self_share.value.total_cmp(&a.self_share.value))
-            .then_with(|| b.total.value.total_cmp(&a.total.value))
-            .then_with(|| key(a).cmp(&key(b)))
-    });
-    let mut opcodes: Vec<OpcodeRow> = opcodes
-        .into_iter()
-        .map(|(opcode, weight)| OpcodeRow {
-            opcode: python311_opcodes::name(opcode).to_owned(),
-            share: share(weight),
-        })
-        .collect();
-    opcodes.sort_by(|a, b| {
-        (b.share.value.total_cmp(&a.share.value)).then_with(|| a.opcode.cmp(&b.opcode))
-    });
-    let mut collapsed: Vec<StackRow> = collapsed
-        .into_iter()
-        .map(|(frames, weight)| StackRow { frames, weight })
-        .collect();
-    collapsed.sort_by(|a, b| a.frames.cmp(&b.frames));
-    let mut notes: Vec<String> = stacks
-        .unknown
-        .iter()
+    let mut notes: Vec<String> = (stacks.unknown.iter())
         .map(|name| unknown_layout_note(name))
         .collect();
     if tables.totals.lost > 0 {
         notes.push(format!("{} samples were lost", tables.totals.lost));
     }
     Ok(ScriptProfile {
-        runtimes: stacks.runtimes.clone(),
         command: samples.info().command.clone(),
-        samples: count,
-        cpu_seconds: total as f64 / 1e9,
-        outside: share(outside),
-        functions,
-        opcodes,
-        collapsed,
+        samples: weights.samples,
+        cpu_seconds: weights.total as f64 / 1e9,
+        outside: weights.share(sums.outside),
+        functions: function_rows(sums.functions, &stacks, &names, &weights),
+        opcodes: opcode_rows(sums.opcodes, &weights),
+        collapsed: stack_rows(sums.collapsed),
+        runtimes: stacks.runtimes,
         notes,
     })
 }
 
-/// A script function in a flame graph.
-fn label(name: &str, file: &str, line: u32) -> String {
-    let file = file.rsplit('/').next().unwrap_or(file);
-    format!("{name} ({file}:{line})")
+/// The script stacks of a recording.
+fn stored_stacks(recording: &Path, path: &Path) -> Result<Stacks, ScriptError> {
+    let none = || ScriptError::None(recording.display().to_string());
+    let size = std::fs::metadata(path).map_err(|_| none())?.len();
+    let io = |error| ScriptError::Io {
+        path: path.display().to_string(),
+        error,
+    };
+    if size > MAX_STACKS {
+        return Err(io(std::io::ErrorKind::FileTooLarge.into()));
+    }
+    Ok(Stacks::parse(&std::fs::read_to_string(path).map_err(io)?))
 }
 
-/// Names of native functions, each with a number.
-#[derive(Default)]
-struct NameTable {
-    names: FunctionNames,
-    list: Vec<FunctionName>,
-    numbers: HashMap<FunctionName, u32>,
-}
-
-impl NameTable {
-    fn number(&mut self, name: FunctionName) -> u32 {
-        let list = &mut self.list;
-        *self.numbers.entry(name).or_insert_with_key(|name| {
-            list.push(name.clone());
-            list.len() as u32 - 1
+impl Weights {
+    /// Adds all samples, each with the script stack of its time and thread.
+    fn read(&mut self, samples: &Recording, stacks: &Stacks) -> Result<Tables, ReadError> {
+        let by_sample: HashMap<(u64, i32), (u32, Option<u8>)> = (stacks.samples.iter())
+            .map(|s| ((s.time, s.tid), (s.node, s.opcode)))
+            .collect();
+        samples.scan(&ReadOptions::default(), &mut |sample, _| {
+            let weight = sample.weight.max(1);
+            let script = by_sample.get(&(sample.time, sample.tid));
+            let key = (sample.stack, script.map(|s| s.0), script.and_then(|s| s.1));
+            let sum = self.sites.entry(key).or_default();
+            sum.0 += 1;
+            sum.1 += weight;
+            self.samples += 1;
+            self.total += weight;
+            self.squares += (weight as f64) * (weight as f64);
         })
     }
 
-    /// Native frames with the method of the language that is written in C at the outer end, instead of frames without a name.
-    fn under_c_method(&mut self, method: &str, native: &NativeCallees) -> NativeCallees {
-        let mut modules = self.list.iter().map(|name| &name.module);
-        let interpreter = modules.find(|module| may_be_interpreter(module));
-        let outermost = FunctionName {
-            function: format!("{method} (C)"),
-            module: interpreter.cloned().unwrap_or_default(),
-            kernel: false,
-        };
-        let outermost = self.number(outermost);
-        let named = native.frames.iter().copied().filter(|id| {
-            let function = &self.list[*id as usize].function;
-            !function.starts_with("[0x") && function != "[unknown]"
-        });
-        NativeCallees {
-            frames: std::iter::once(outermost).chain(named).collect(),
-            in_loop: false,
+    /// The share of all, with its interval.
+    fn share(&self, weight: u64) -> Estimate {
+        let inside = weight.min(self.total) as f64;
+        let found = genba_stats::wilson_weighted(inside, self.total as f64, self.squares, 0.95);
+        found.unwrap_or(Estimate {
+            value: 0.0,
+            low: 0.0,
+            high: 1.0,
+        })
+    }
+
+    fn share_without_interval(&self, weight: u64) -> f64 {
+        weight as f64 / (self.total.max(1) as f64)
+    }
+}
+
+/// Where samples are.
+struct Site {
+    /// Innermost script frame.
+    node: Option<u32>,
+    /// Innermost script frames that are shown as native ones.
+    skipped: usize,
+    opcode: Option<u8>,
+    native: NativeCallees,
+}
+
+impl Sums {
+    fn new(functions: usize) -> Self {
+        Self {
+            functions: vec![Sum::default(); functions],
+            opcodes: HashMap::new(),
+            collapsed: HashMap::new(),
+            outside: 0,
+            last_site: vec![0; functions],
+            sites: 0,
         }
     }
 
-    /// The native frames that the innermost script function called. Where there is no script
-    /// stack, or the interpreter's loop is not on the native one, it is the leaf alone, or all.
-    fn native_callees(
-        &mut self,
-        recording: &Recording,
-        tables: &Tables,
-        stack: StackId,
-        script: bool,
-    ) -> NativeCallees {
-        let mut frames: Vec<u32> = Vec::new();
-        for frame in tables.stack(stack) {
-            let location = tables.location(frame.location);
-            let name = self
-                .names
-                .of(recording, tables, location, frame.is_return_address);
-            if script && is_loop(&name.function) {
-                // CRuby's loop is a function that only `rb_vm_exec` calls; a stripped library has
-                // no name for it.
-                if name.function == "rb_vm_exec"
-                    && let Some(&last) = frames.last()
-                    && let Some(inner) = self.list.get(last as usize)
-                    && inner.module == name.module
-                    && inner.function.starts_with("[0x")
-                {
-                    frames.pop();
+    /// Adds the samples of a site.
+    fn add(&mut self, site: &Site, number: u64, weight: u64, stacks: &Stacks, names: &NameTable) {
+        self.sites += 1;
+        let native = &site.native;
+        let mut path: Vec<String> = Vec::new();
+        match site.node {
+            Some(node) => {
+                let frames = stacks.frames(node).skip(site.skipped);
+                for (depth, frame) in frames.enumerate() {
+                    let id = frame.function as usize;
+                    let sum = &mut self.functions[id];
+                    if self.last_site[id] != self.sites {
+                        self.last_site[id] = self.sites;
+                        sum.total += weight;
+                    }
+                    if depth == 0 {
+                        sum.add_innermost(frame.line, number, weight, native);
+                    }
+                    if depth < MAX_SCRIPT_FRAMES {
+                        path.push(label(&stacks.functions[id]));
+                    }
                 }
-                frames.reverse();
-                return NativeCallees {
-                    in_loop: frames.is_empty(),
-                    frames,
-                };
+                path.reverse();
+                if let Some(opcode) = site.opcode.filter(|_| native.in_loop) {
+                    *self.opcodes.entry(opcode).or_default() += weight;
+                }
             }
-            frames.push(self.number(name));
+            None => self.outside += weight,
         }
-        if script {
-            // The leaf is certain.
-            frames.truncate(1);
+        if !(native.in_loop && site.node.is_some()) {
+            let frames = native.frames.iter().take(MAX_NATIVE_FRAMES);
+            path.extend(frames.map(|&id| names.name(id).function.clone()));
         }
-        frames.reverse();
-        NativeCallees {
-            frames,
-            in_loop: false,
+        *self.collapsed.entry(path).or_default() += weight;
+    }
+}
+
+impl Sum {
+    /// Adds samples in which the function is the innermost one.
+    fn add_innermost(&mut self, line: u32, number: u64, weight: u64, native: &NativeCallees) {
+        self.samples += number;
+        self.own += weight;
+        *self.lines.entry(line).or_default() += weight;
+        if native.in_loop {
+            self.interpreted += weight;
+        } else if let Some(&leaf) = native.frames.last() {
+            *self.native.entry(leaf).or_default() += weight;
+        }
+    }
+
+    fn row(self, function: &Function, names: &NameTable, weights: &Weights) -> ScriptFunction {
+        let mut native: Vec<NativeShare> = (self.native.into_iter())
+            .map(|(id, weight)| NativeShare {
+                function: names.name(id).function.clone(),
+                module: names.name(id).module.clone(),
+                share: weights.share_without_interval(weight),
+            })
+            .collect();
+        native.sort_by(|a, b| {
+            (b.share.total_cmp(&a.share)).then_with(|| a.function.cmp(&b.function))
+        });
+        native.truncate(MAX_NATIVE_FUNCTIONS);
+        let mut lines: Vec<ScriptLine> = (self.lines.into_iter())
+            .map(|(line, weight)| ScriptLine {
+                line,
+                share: weights.share_without_interval(weight),
+            })
+            .collect();
+        lines.sort_by_key(|line| line.line);
+        ScriptFunction {
+            function: function.name.clone(),
+            file: function.file.clone(),
+            line: function.line,
+            self_samples: self.samples,
+            self_share: weights.share(self.own),
+            total: weights.share(self.total),
+            interpreted: weights.share_without_interval(self.interpreted),
+            native,
+            lines,
         }
     }
 }
 
-/// Whether a C function is the loop that executes byte code. A part of it that the compiler has
-/// moved away has a suffix.
-fn is_loop(function: &str) -> bool {
-    let base = function.split('.').next().unwrap_or(function);
-    matches!(
-        base,
-        "_PyEval_EvalFrameDefault" | "vm_exec_core" | "vm_exec" | "rb_vm_exec"
-    )
+/// The functions that were seen, those with most time of their own first.
+fn function_rows(
+    sums: Vec<Sum>,
+    stacks: &Stacks,
+    names: &NameTable,
+    weights: &Weights,
+) -> Vec<ScriptFunction> {
+    let seen = (sums.into_iter().zip(&stacks.functions)).filter(|(sum, _)| sum.total > 0);
+    let mut rows: Vec<ScriptFunction> = seen
+        .map(|(sum, function)| sum.row(function, names, weights))
+        .collect();
+    rows.sort_by(|a, b| {
+        let key = |f: &ScriptFunction| (f.function.clone(), f.file.clone(), f.line);
+        (b.self_share.value.total_cmp(&a.self_share.value))
+            .then_with(|| b.total.value.total_cmp(&a.total.value))
+            .then_with(|| key(a).cmp(&key(b)))
+    });
+    rows
+}
+
+/// Opcodes by the time in the interpreter's loop, most first.
+fn opcode_rows(opcodes: HashMap<u8, u64>, weights: &Weights) -> Vec<OpcodeRow> {
+    let mut rows: Vec<OpcodeRow> = (opcodes.into_iter())
+        .map(|(opcode, weight)| OpcodeRow {
+            opcode: python311_opcodes::name(opcode).to_owned(),
+            share: weights.share(weight),
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        (b.share.value.total_cmp(&a.share.value)).then_with(|| a.opcode.cmp(&b.opcode))
+    });
+    rows
+}
+
+/// Stacks in alphabetical order.
+fn stack_rows(collapsed: HashMap<Vec<String>, u64>) -> Vec<StackRow> {
+    let mut rows: Vec<StackRow> = (collapsed.into_iter())
+        .map(|(frames, weight)| StackRow { frames, weight })
+        .collect();
+    rows.sort_by(|a, b| a.frames.cmp(&b.frames));
+    rows
+}
+
+/// A script function in a flame graph.
+fn label(function: &Function) -> String {
+    let file = (function.file.rsplit('/').next()).unwrap_or(&function.file);
+    format!("{} ({file}:{})", function.name, function.line)
 }

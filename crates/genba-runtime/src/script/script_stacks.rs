@@ -65,7 +65,7 @@ pub struct Stacks {
     pub functions: Vec<Function>,
     /// Nodes, parents before children.
     pub nodes: Vec<Node>,
-    /// Samples.
+    /// The samples, each with its stack.
     pub samples: Vec<Sample>,
     function_ids: HashMap<Function, u32>,
     node_ids: HashMap<Node, u32>,
