@@ -36,15 +36,9 @@ fn compile(test: &str) -> Option<(tempfile::TempDir, PathBuf)> {
         directory.path().join("program"),
     );
     std::fs::write(&source, CPP).unwrap();
-    let done = Command::new("g++")
-        .args(["-O2", "-g", "-o"])
-        .args([&program, &source])
-        .status();
-    if !done.is_ok_and(|status| status.success()) {
-        genba_testing::skip(test, "g++", "g++ does not work here");
-        return None;
-    }
-    Some((directory, program))
+    let options = ["-O2", "-g"];
+    genba_testing::compile(test, "g++", &source, &program, &options, &[])
+        .then_some((directory, program))
 }
 
 #[test]

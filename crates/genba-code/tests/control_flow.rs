@@ -233,7 +233,7 @@ fn padding_is_not_an_entry_of_a_loop() {
     assert_eq!(flow.loops().len(), 1);
     assert!(!flow.loops()[0].irreducible);
     assert_eq!(flow.loops()[0].head, flow.block_of(4).unwrap());
-    // A nop that is run is no padding.
+    // A nop that is run is not padding.
     assert_eq!(flow.predecessors(4).as_slice(), [0, 3]);
 }
 

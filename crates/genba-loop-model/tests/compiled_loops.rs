@@ -2,7 +2,6 @@
 //! checked is code and model, no time.
 
 use std::path::Path;
-use std::process::Command;
 
 use genba_code::{ControlFlow, Flow, Syntax, data_flow_of, disassemble};
 use genba_loop_model::{Costs, LoopAnalysis, LoopInputs, chain_mnemonics, loops};
@@ -45,27 +44,22 @@ impl Costs for Table {
     }
 }
 
-fn compile(directory: &Path, options: &[&str]) -> Option<Binary> {
-    let source = directory.join("loops.c");
-    let library = directory.join("loops.so");
-    std::fs::write(&source, SOURCE).ok()?;
-    let done = Command::new("gcc")
-        .args([
-            "-shared",
-            "-fPIC",
-            "-fno-tree-vectorize",
-            "-fno-unroll-loops",
-        ])
-        .args(options)
-        .arg("-o")
-        .arg(&library)
-        .arg(&source)
-        .output()
-        .ok()?;
-    if !done.status.success() {
+/// The loops, compiled; `None`, and the test skipped, where there is no gcc for x86-64.
+fn compile(test: &str, directory: &Path, level: &str) -> Option<Binary> {
+    if !cfg!(target_arch = "x86_64") {
+        genba_testing::skip(test, genba_testing::MACHINE, "this is not x86-64");
         return None;
     }
-    Binary::open(&library).ok()
+    let (source, library) = (directory.join("loops.c"), directory.join("loops.so"));
+    std::fs::write(&source, SOURCE).expect("a source file");
+    let fixed = [
+        "-shared",
+        "-fPIC",
+        "-fno-tree-vectorize",
+        "-fno-unroll-loops",
+    ];
+    genba_testing::compile(test, "gcc", &source, &library, &fixed, &[level])
+        .then(|| Binary::open(&library).expect("a library"))
 }
 
 /// The model of the only loop of a function, entered ten times for a million iterations.
@@ -110,21 +104,9 @@ fn model(binary: &Binary, name: &str) -> (LoopAnalysis, String) {
 
 #[test]
 fn chains_of_gcc_o2_code_are_the_expected_ones() {
-    if !cfg!(target_arch = "x86_64") {
-        genba_testing::skip(
-            "chains_of_gcc_o2_code_are_the_expected_ones",
-            genba_testing::MACHINE,
-            "this is not x86-64",
-        );
-        return;
-    }
+    let test = "chains_of_gcc_o2_code_are_the_expected_ones";
     let directory = tempfile::tempdir().expect("temporary directory");
-    let Some(binary) = compile(directory.path(), &["-O2"]) else {
-        genba_testing::skip(
-            "chains_of_gcc_o2_code_are_the_expected_ones",
-            "gcc",
-            "no gcc",
-        );
+    let Some(binary) = compile(test, directory.path(), "-O2") else {
         return;
     };
     let expected = [
@@ -151,21 +133,9 @@ fn chains_of_gcc_o2_code_are_the_expected_ones() {
 /// processor that renames it they are those of registers.
 #[test]
 fn chains_of_gcc_o0_code_go_through_the_stack() {
-    if !cfg!(target_arch = "x86_64") {
-        genba_testing::skip(
-            "chains_of_gcc_o0_code_go_through_the_stack",
-            genba_testing::MACHINE,
-            "this is not x86-64",
-        );
-        return;
-    }
+    let test = "chains_of_gcc_o0_code_go_through_the_stack";
     let directory = tempfile::tempdir().expect("temporary directory");
-    let Some(binary) = compile(directory.path(), &["-O0"]) else {
-        genba_testing::skip(
-            "chains_of_gcc_o0_code_go_through_the_stack",
-            "gcc",
-            "no gcc",
-        );
+    let Some(binary) = compile(test, directory.path(), "-O0") else {
         return;
     };
     for (name, cycles) in [("lcg", 4.0), ("shifts", 6.0), ("chase", 5.0)] {

@@ -28,11 +28,7 @@ fn perf_events(test: &str) -> bool {
 
 /// The fixture, compiled.
 fn fixture(test: &str, directory: &Path) -> Option<PathBuf> {
-    let program = compile(directory, "fixture", FIXTURE, &[]);
-    if program.is_none() {
-        genba_testing::skip(test, "gcc", "no gcc");
-    }
-    program
+    compile(test, directory, FIXTURE, &[])
 }
 
 /// Asserts that the fixture's three functions were sampled in the right processes and threads.
@@ -211,8 +207,8 @@ fn timer_signals_sample_the_same_threads_and_processes() {
 fn static_program_is_refused_for_timer_signals_with_the_reason() {
     const TEST: &str = "static_program_is_refused_for_timer_signals_with_the_reason";
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(program) = compile(directory.path(), "fixed", FIXTURE, &["-static"]) else {
-        return genba_testing::skip(TEST, "gcc", "no gcc, or no static C library");
+    let Some(program) = compile(TEST, directory.path(), FIXTURE, &["-static"]) else {
+        return;
     };
     let options = RecordOptions {
         force_timer: true,
@@ -240,8 +236,8 @@ int main(){ for(int i=1;i<65;i++){ struct sigaction a; memset(&a,0,sizeof a); si
   struct timespec none={0,0}; return sigtimedwait(&all,0,&none)==-1 ? 0 : 3; }
 "#;
     let directory = tempfile::tempdir().expect("a directory");
-    let Some(program) = compile(directory.path(), "signals", SOURCE, &[]) else {
-        return genba_testing::skip(TEST, "gcc", "no gcc");
+    let Some(program) = compile(TEST, directory.path(), SOURCE, &[]) else {
+        return;
     };
     let options = RecordOptions {
         force_timer: true,

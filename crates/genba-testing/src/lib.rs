@@ -85,19 +85,40 @@ pub fn compile_c(
 ) -> Option<PathBuf> {
     let (input, output) = (directory.join("program.c"), directory.join("program"));
     std::fs::write(&input, source).expect("a source file");
-    let result = Command::new("cc")
+    compile(test, "cc", &input, &output, options, flags).then_some(output)
+}
+
+/// Compiles a file by `COMPILER OPTIONS -o OUTPUT INPUT FLAGS`. False, and `test` skipped, where there is no such
+/// compiler.
+///
+/// # Panics
+/// Where the file does not compile, as [`compile_c`].
+#[must_use]
+pub fn compile(
+    test: &str,
+    compiler: &str,
+    input: &Path,
+    output: &Path,
+    options: &[&str],
+    flags: &[&str],
+) -> bool {
+    let result = Command::new(compiler)
         .args(options)
         .arg("-o")
-        .arg(&output)
-        .arg(&input)
+        .arg(output)
+        .arg(input)
         .args(flags)
         .output();
     match result {
-        Ok(result) if result.status.success() => Some(output),
+        Ok(result) if result.status.success() => true,
         Ok(result) => panic!("{test}: {}", String::from_utf8_lossy(&result.stderr)),
         Err(error) => {
-            skip(test, "gcc", &format!("cannot run cc: {error}"));
-            None
+            let need = match compiler {
+                "cc" => "gcc",
+                other => other,
+            };
+            skip(test, need, &format!("cannot run {compiler}: {error}"));
+            false
         }
     }
 }

@@ -2,7 +2,6 @@
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use genba_profile::reader::{Samples, Tables};
 use genba_profile::sampler::RecordOptions;
@@ -35,18 +34,9 @@ int main(int argc,char**argv){
   execl(argv[0],argv[0],"burn",argc>2?argv[2]:"40000000",(char*)0); return 1; }
 "#;
 
-/// Compiles a C program in a directory; `None` if there is no compiler.
-pub fn compile(directory: &Path, name: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
-    let file = directory.join(format!("{name}.c"));
-    std::fs::write(&file, source).ok()?;
-    let out = directory.join(name);
-    let ok = Command::new("gcc")
-        .args(["-O2", "-pthread", "-o"])
-        .args([&out, &file])
-        .args(flags)
-        .status()
-        .is_ok_and(|s| s.success());
-    ok.then_some(out)
+/// Compiles a C program in a directory; `None`, and `test` skipped, if there is no compiler.
+pub fn compile(test: &str, directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    genba_testing::compile_c(test, directory, source, &["-O2", "-pthread"], flags)
 }
 
 /// Records one run of a command.
