@@ -176,7 +176,7 @@ mod tests {
         assert!((all.coverage.unwrap_or_default() - 1.0 / 3.0).abs() < 1e-12);
         assert!((all.width.unwrap_or_default() - 1.4 / 1.2).abs() < 1e-12);
         assert_eq!(Calibration::of(Vec::new()), Calibration::default());
-        // What leaving the work out gains is no measurement of a fix.
+        // What leaving the work out gains is not a measurement of a fix.
         let bound = Trial {
             upper_bound: true,
             ..trial(9.0)

@@ -82,7 +82,7 @@ pub enum TransferKind {
 /// A transfer of control with its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Which.
+    /// What transferred control.
     pub kind: TransferKind,
     /// The jump or call itself.
     pub from: CodePoint,

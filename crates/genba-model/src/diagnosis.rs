@@ -9,7 +9,7 @@ use crate::{Cause, Confirmation, Estimate, Fact, FindingSite, Fix};
 pub struct Diagnosis {
     /// The cause.
     pub cause: Cause,
-    /// Where.
+    /// Site of the cause.
     pub site: FindingSite,
     /// Share of all time that the fix would change.
     pub share: Estimate,

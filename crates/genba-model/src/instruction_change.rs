@@ -18,7 +18,7 @@ pub struct InstructionChange {
 /// A function of the change, with its instructions in both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FunctionChange {
-    /// Name.
+    /// Name of the function.
     pub function: String,
     /// Source file in the change, if known.
     pub file: Option<String>,

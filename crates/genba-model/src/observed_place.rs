@@ -92,7 +92,7 @@ pub struct ObservedBranch {
 /// A value with its share of the executions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservedValue {
-    /// The value.
+    /// The value, as a number without sign.
     pub value: u64,
     /// Whether it is stored; else it is loaded.
     pub stored: bool,

@@ -39,7 +39,7 @@ pub struct SampledThread {
     pub pid: i32,
     /// Thread id; 0 for several threads of one name.
     pub tid: i32,
-    /// Name.
+    /// Name of the thread.
     pub name: String,
 }
 

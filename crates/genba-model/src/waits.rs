@@ -59,7 +59,7 @@ pub struct ThreadTime {
     pub pid: i32,
     /// Thread id.
     pub tid: i32,
-    /// Name.
+    /// Name of the thread.
     pub name: String,
     /// When it began, after the start.
     pub began: f64,
@@ -181,7 +181,7 @@ pub struct OffCpuFunction {
 pub struct OffCpuReason {
     /// What was waited for.
     pub reason: WaitReason,
-    /// Seconds.
+    /// Time off a CPU for this reason, seconds.
     pub seconds: f64,
 }
 

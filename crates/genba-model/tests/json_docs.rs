@@ -61,7 +61,7 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("proof", "Proof", "genba prove --json"),
     ("history", "HistoryReport", "genba history show --json"),
     ("series-list", "SeriesList", "genba history list --json"),
-    ("bisection", "Bisection", "genba bisect --json"),
+    ("bisection", "Bisection", "genba bisect range --json"),
     ("campaign", "Campaign", "genba campaign --json"),
     (
         "campaign-plan",

@@ -165,7 +165,10 @@ pub enum Verb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
     use clap::CommandFactory;
+    use clap::error::ErrorKind;
 
     /// Help is wrapped at 100 columns: a longer line of its closing words would leave single words behind.
     #[test]
@@ -183,5 +186,88 @@ mod tests {
             }
             all.extend(one.get_subcommands().cloned());
         }
+    }
+
+    /// The command line at the beginning of a text: without prompt, comment, and what the shell does with it.
+    fn command_line(text: &str) -> Option<String> {
+        let line = text.trim().trim_start_matches("$ ");
+        let verb = line.strip_prefix("genba ")?;
+        if !verb.starts_with(|c: char| c.is_ascii_lowercase()) {
+            return None;
+        }
+        let ends = ["   ", " # ", " | ", "; ", " && ", " >", " &"];
+        let end = ends.iter().filter_map(|end| line.find(end)).min();
+        Some(line[..end.unwrap_or(line.len())].replace(['[', ']'], ""))
+    }
+
+    /// The command lines of genba in a text of Markdown: in its blocks of code, and in backquotes.
+    fn command_lines(text: &str) -> Vec<String> {
+        let (mut found, mut fenced) = (Vec::new(), false);
+        for line in text.lines() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            } else if fenced || line.starts_with("    ") {
+                found.extend(command_line(line));
+            } else {
+                found.extend(line.split('`').skip(1).step_by(2).filter_map(command_line));
+            }
+        }
+        found
+    }
+
+    /// Why a command line does not parse; `None` where it only leaves something out, or has a placeholder for a value.
+    fn mistake(line: &str) -> Option<String> {
+        let words = shlex::split(line)?;
+        let error = parse(words.iter().map(Into::into)).err()?;
+        let message = error.to_string();
+        let is_placeholder = |word: &String| {
+            word == "…" || word.contains('|') || word.chars().all(|c| c.is_ascii_uppercase())
+        };
+        let leaves_out = match error.kind() {
+            ErrorKind::MissingRequiredArgument
+            | ErrorKind::MissingSubcommand
+            | ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => true,
+            ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
+                message.contains("none was supplied") || words.iter().any(is_placeholder)
+            }
+            _ => false,
+        };
+        (!leaves_out).then(|| format!("{line}: {message}"))
+    }
+
+    #[test]
+    fn command_lines_of_the_documents_parse() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let docs = std::fs::read_dir(root.join("docs")).expect("a folder");
+        let docs = docs.map(|entry| entry.expect("an entry").path());
+        let texts = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
+        let (mut lines, mut mistakes) = (0, Vec::new());
+        for path in texts.chain([root.join("README.md")]) {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            for line in command_lines(&text) {
+                lines += 1;
+                mistakes.extend(mistake(&line).map(|error| format!("{}: {error}", path.display())));
+            }
+        }
+        assert!(lines > 200, "only {lines} command lines were found");
+        assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    }
+
+    #[test]
+    fn examples_of_the_help_parse() {
+        let mut all = vec![Cli::command()];
+        let (mut lines, mut mistakes) = (0, Vec::new());
+        while let Some(one) = all.pop() {
+            let closing = one.get_after_help().map(ToString::to_string);
+            for line in closing.unwrap_or_default().lines().filter_map(command_line) {
+                lines += 1;
+                mistakes.extend(mistake(&line));
+            }
+            all.extend(one.get_subcommands().cloned());
+        }
+        assert!(lines > 80, "only {lines} examples were found");
+        assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
     }
 }

@@ -28,7 +28,7 @@ pub enum BuildFact {
     },
     /// The compiler laid a line down several times (unrolled, split), and each copy has the cause.
     CopiesOfLine {
-        /// Copies.
+        /// Number of copies.
         copies: usize,
         /// Share of all time that they take together.
         share: f64,

@@ -31,7 +31,7 @@ pub enum DivisionFact {
     OnlyCompared {
         /// Form of the division.
         form: String,
-        /// Executions.
+        /// How often the division was executed.
         executions: u64,
         /// Least share of them in which the branch on it goes the same way.
         one_way: f64,
@@ -45,7 +45,7 @@ pub enum DivisionFact {
     InvariantDivisor {
         /// The division.
         instruction: String,
-        /// Executions.
+        /// How often the division was executed.
         executions: u64,
         /// Entries of the loop.
         entries: u64,
@@ -65,7 +65,7 @@ pub enum DivisionFact {
         multiplication: String,
         /// The multiplication that the remainder is computed with.
         remainder: String,
-        /// Executions.
+        /// How often the multiplication was executed.
         executions: u64,
     },
     /// A number of many words is divided by a small constant, once for each digit.

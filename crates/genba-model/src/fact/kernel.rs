@@ -37,7 +37,7 @@ pub enum KernelFact {
     HostCost {
         /// The operation.
         operation: HostOperation,
-        /// Seconds.
+        /// Time of one operation, seconds.
         seconds: f64,
     },
     /// System calls of one run.

@@ -15,7 +15,7 @@ pub enum LoadFact {
         share: f64,
         /// Cycles for each execution.
         cycles: f64,
-        /// Executions.
+        /// How often the load was executed.
         executions: u64,
         /// Cycles if the load hits L1d.
         l1d_cycles: f64,

@@ -120,7 +120,7 @@ pub enum LoopFact {
         line: Option<u32>,
         /// Share of its executions in which it is taken.
         taken: f64,
-        /// Executions.
+        /// How often the branch was executed.
         executions: u64,
     },
     /// Trips of a vectorised loop.

@@ -41,7 +41,7 @@ pub enum MemoryFact {
     },
     /// Peak resident set.
     PeakMemory {
-        /// Bytes.
+        /// Its size, bytes.
         bytes: f64,
     },
     /// Another line that allocates.
@@ -64,7 +64,7 @@ pub enum MemoryFact {
     },
     /// Copies of memory.
     Copies {
-        /// Copies.
+        /// Number of copies.
         copies: u64,
         /// Share made at the finding's line: of their time, or of their number.
         here: f64,
@@ -129,7 +129,7 @@ pub enum MemoryFact {
     },
     /// Mean time of one growth of a buffer.
     GrowthCost {
-        /// Seconds.
+        /// Time of one growth, seconds.
         seconds: f64,
     },
 }

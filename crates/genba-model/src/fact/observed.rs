@@ -19,7 +19,7 @@ pub enum ObservedFact {
         share: Estimate,
         /// Different inputs in one burst, on average.
         distinct: f64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Calls that do what a call of the same function did just before at another place.
@@ -34,7 +34,7 @@ pub enum ObservedFact {
         caller: Option<String>,
         /// Its line.
         line: Option<u32>,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Runs of a loop that load the same from the same addresses and branch alike.
@@ -45,18 +45,18 @@ pub enum ObservedFact {
         share: Estimate,
         /// Different ones in one burst, on average.
         distinct: f64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Copies of one loop of the source, inlined at several places, that go over the same data.
     LoopsAgain {
-        /// Copies.
+        /// Number of copies of the loop.
         copies: u32,
         /// Runs of all copies.
         runs: u64,
         /// Share of them that load what another copy had just loaded.
         share: Estimate,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Runs of a search loop that read the same elements and end at the same one as the run before.
@@ -67,7 +67,7 @@ pub enum ObservedFact {
         iterations: f64,
         /// Share of them that repeat the run before.
         share: Estimate,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// A load that mostly loads what it loaded the time before, from the same place.
@@ -76,9 +76,9 @@ pub enum ObservedFact {
         instruction: String,
         /// Share of its executions.
         share: Estimate,
-        /// Executions.
+        /// How often the load was executed.
         executions: u64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Runs of a loop that begin as the run before, and store again what it stored.
@@ -91,7 +91,7 @@ pub enum ObservedFact {
         share: Estimate,
         /// Share of the stores that store what is there already.
         stored_again: f64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Runs of a search loop that begin as the run before: they end near where that one ended.
@@ -102,7 +102,7 @@ pub enum ObservedFact {
         iterations: f64,
         /// Share of the iterations that the run before made as well.
         share: Estimate,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Searches that repeat an earlier one, among few different ones.
@@ -122,7 +122,7 @@ pub enum ObservedFact {
         share: Estimate,
         /// Digits whose power of the factor fits into a word.
         digits: u32,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Calls that go on in memory behind the one before.
@@ -135,7 +135,7 @@ pub enum ObservedFact {
         share: Estimate,
         /// Bytes by which they go on, on average.
         bytes: f64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Comparisons of a sort that go the way of the one before.
@@ -148,18 +148,18 @@ pub enum ObservedFact {
         comparisons: u64,
         /// Share of them.
         share: Estimate,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Stores that are overwritten before they are read.
     DeadStores {
-        /// Executions.
+        /// How often the stores were executed.
         executions: u64,
         /// Share of them.
         share: Estimate,
         /// Line of the store that overwrites them.
         overwritten_line: Option<u32>,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// A buffer that a call fills and that is overwritten before it is read.
@@ -172,7 +172,7 @@ pub enum ObservedFact {
         share: Estimate,
         /// Line of what overwrites most of it.
         overwritten_line: Option<u32>,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Time that filling the buffer takes.
@@ -190,7 +190,7 @@ pub enum ObservedFact {
         previous_function: Option<String>,
         /// Line that copied them before.
         previous_line: Option<u32>,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Copies of what was copied before from the same place and has not changed, to memory that holds one
@@ -202,7 +202,7 @@ pub enum ObservedFact {
         bytes: f64,
         /// Loads of each copied byte before the next copy, on average.
         reads: f64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Time in all copies of one chain.
@@ -224,9 +224,9 @@ pub enum ObservedFact {
         value: String,
         /// Share of the executions.
         share: Estimate,
-        /// Executions.
+        /// How often the instruction was executed.
         executions: u64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// An argument that a call has nearly always.
@@ -239,7 +239,7 @@ pub enum ObservedFact {
         share: Estimate,
         /// Calls.
         calls: u64,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Time of what the value makes needless.
@@ -269,11 +269,11 @@ pub enum ObservedFact {
     },
     /// Results that are stored and overwritten unread, unless a later test keeps them.
     DiscardedResults {
-        /// Executions.
+        /// How often the results were stored.
         executions: u64,
         /// Share of them that nothing reads.
         share: Estimate,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// Calls that change nothing, and whose result only one way of a test behind them reads.
@@ -286,7 +286,7 @@ pub enum ObservedFact {
         share: Estimate,
         /// Share of all instructions that are executed in those, with what they call.
         work: Estimate,
-        /// Bursts.
+        /// Number of bursts that it rests on.
         bursts: u32,
     },
     /// A test that only a call that changes nothing answers, with cheap tests behind it.
@@ -304,7 +304,7 @@ pub enum ObservedFact {
     },
     /// The test that discards them.
     DiscardingTest {
-        /// Executions.
+        /// How often the test was executed.
         executions: u64,
         /// Share of them that discard.
         share: f64,

@@ -73,7 +73,7 @@ pub enum PathFact {
     },
     /// Instructions of a call by the usual path.
     FrameInstructions {
-        /// All.
+        /// All instructions of such a call.
         instructions: f64,
         /// Those that save and restore registers and move the stack pointer.
         saving: f64,

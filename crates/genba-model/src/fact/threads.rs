@@ -46,7 +46,7 @@ pub enum ThreadFact {
     },
     /// Time to take a lock and to release it.
     LockCost {
-        /// Seconds.
+        /// Time of taking and releasing it once, seconds.
         seconds: f64,
     },
     /// The same work bound to one CPU.
@@ -80,7 +80,7 @@ pub enum ThreadFact {
     },
     /// A store whose address does not change in its loop.
     FixedStore {
-        /// Executions.
+        /// How often the store was executed.
         executions: u64,
     },
 }

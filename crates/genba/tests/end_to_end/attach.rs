@@ -156,7 +156,7 @@ fn recording_ends_with_the_last_process_and_ends_the_command() {
 }
 
 #[test]
-fn numbers_that_are_no_processes_are_refused() {
+fn numbers_that_are_not_processes_are_refused() {
     let here = scratch();
     for (pids, about) in [
         ("0", "0 is not in"),

@@ -389,7 +389,7 @@ fn an_interruption_leaves_a_document_a_case_and_no_process() {
     let output = child.wait_with_output().expect("it ends");
     if output.status.code() == Some(0) {
         genba_testing::skip(
-            "an_interruption",
+            "an_interruption_leaves_a_document_a_case_and_no_process",
             genba_testing::MACHINE,
             "the measurement ended by itself before",
         );
@@ -434,7 +434,7 @@ fn hardware_events_are_counted_where_available() {
             notes(&document)
         );
         genba_testing::skip(
-            "events_are_counted",
+            "hardware_events_are_counted_where_available",
             genba_testing::COUNTERS,
             "no hardware counters here",
         );

@@ -74,7 +74,7 @@ const FAINT_TEXTS: &str = include_str!("support/faint_texts.js");
 
 #[test]
 fn browser_filters_sorts_zooms_and_runs_nothing_of_a_case() {
-    let test = "case serve in a browser";
+    let test = "browser_filters_sorts_zooms_and_runs_nothing_of_a_case";
     let directory = scratch();
     let Some(mut browser) = Browser::start(test, directory.path()) else {
         return;
@@ -191,7 +191,7 @@ fn browser_filters_sorts_zooms_and_runs_nothing_of_a_case() {
 
 #[test]
 fn pages_are_legible_in_dark_and_light_and_fit_a_phone() {
-    let test = "pages of case serve on a phone, dark and light";
+    let test = "pages_are_legible_in_dark_and_light_and_fit_a_phone";
     let directory = scratch();
     let Some(mut browser) = Browser::start(test, directory.path()) else {
         return;
@@ -245,7 +245,7 @@ fn pages_are_legible_in_dark_and_light_and_fit_a_phone() {
 
 #[test]
 fn explorer_is_used_with_the_keyboard_and_copies_the_next_command() {
-    let test = "explorer by keyboard";
+    let test = "explorer_is_used_with_the_keyboard_and_copies_the_next_command";
     let directory = scratch();
     let Some(mut browser) = Browser::start(test, directory.path()) else {
         return;
@@ -374,7 +374,7 @@ fn explorer_is_used_with_the_keyboard_and_copies_the_next_command() {
 
 #[test]
 fn difference_of_two_cases_has_a_flame_graph_that_zooms() {
-    let test = "difference of two cases in a browser";
+    let test = "difference_of_two_cases_has_a_flame_graph_that_zooms";
     let directory = scratch();
     let Some(mut browser) = Browser::start(test, directory.path()) else {
         return;
@@ -471,7 +471,7 @@ fn import_hostile(directory: &Path, case: &str) -> String {
 
 #[test]
 fn hostile_case_neither_runs_nor_fills_the_server() {
-    let test = "hostile case in a browser";
+    let test = "hostile_case_neither_runs_nor_fills_the_server";
     let directory = scratch();
     let Some(mut browser) = Browser::start(test, directory.path()) else {
         return;

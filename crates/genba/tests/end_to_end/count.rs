@@ -317,7 +317,7 @@ fn counts_of_a_file_are_joined_with_a_recording() {
         (&"digits".into(), &2_000_000.into())
     );
     assert_eq!(profile["counted"]["scale"], 10.0);
-    // Something else is no file of counts.
+    // Something else is not a file of counts.
     let output = genba(
         here,
         &["report", "-i", "recording", "--counts", "recording"],

@@ -29,7 +29,11 @@ fn processes_that_outlive_the_command_are_reported_by_every_verb() {
         arguments.push(daemon);
         let (code, out, said) = run_genba(directory.path(), &arguments);
         if code == 4 {
-            genba_testing::skip("daemons", genba_testing::PERF_EVENT, &said);
+            genba_testing::skip(
+                "processes_that_outlive_the_command_are_reported_by_every_verb",
+                genba_testing::PERF_EVENT,
+                &said,
+            );
             continue;
         }
         assert_eq!(code, 0, "{verb:?}: {said}");
@@ -249,7 +253,7 @@ fn matrix_of_limits_of_genba_itself() {
                     "-H" => format!("ulimit {limit}"),
                     _ => format!("ulimit -S {limit}"),
                 };
-                // `timeout` tells a run that does not end: it is no part of the limit.
+                // `timeout` tells a run that does not end: it is not part of the limit.
                 let line = format!("{set}; exec timeout -s KILL 120 {genba} {verb} -- true");
                 let output = Command::new("bash")
                     .args(["-c", &line])

@@ -66,7 +66,7 @@ fn python_reports_its_collections_and_runs_the_users_sitecustomize() {
         &["-c", "import sys; assert sys.version_info >= (3, 8)"],
     ) {
         genba_testing::skip(
-            "python_says_how_often_it_collected…",
+            "python_reports_its_collections_and_runs_the_users_sitecustomize",
             "python3",
             "no python3",
         );

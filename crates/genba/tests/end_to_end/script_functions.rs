@@ -267,7 +267,7 @@ fn investigation_stores_script_functions() {
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
     let Some(python) = interpreter(&names, "Python 3.11.") else {
         genba_testing::skip(
-            "an_investigation_has_script_functions…",
+            "investigation_stores_script_functions",
             "python3.11",
             "no CPython 3.11",
         );
@@ -295,7 +295,7 @@ fn investigation_stores_script_functions() {
     assert_eq!(code, 0, "{err}");
     if screen.contains("no script") || screen.contains("no samples") {
         genba_testing::skip(
-            "an_investigation_has_script_functions…",
+            "investigation_stores_script_functions",
             genba_testing::PERF_EVENT,
             &screen,
         );
@@ -416,14 +416,18 @@ int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
         .current_dir(at)
         .status();
     if !gcc.is_ok_and(|status| status.success()) {
-        genba_testing::skip("another_version_is_said_once…", "gcc", "no gcc");
+        genba_testing::skip(
+            "unsupported_interpreter_version_is_noted_once",
+            "gcc",
+            "no gcc",
+        );
         return;
     }
     let line = ["record", "--script", "-o", "x.data", "--", "./python3.15"];
     let (code, _, err) = run_genba(at, &line);
     if code == 4 || err.contains("no script stacks: ") {
         genba_testing::skip(
-            "another_version_is_said_once…",
+            "unsupported_interpreter_version_is_noted_once",
             genba_testing::PERF_EVENT,
             &err,
         );

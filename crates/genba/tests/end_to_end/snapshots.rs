@@ -127,7 +127,7 @@ fn snapshot_names_what_was_slow_for_a_moment() {
     let (code, said) = recording.end();
     assert_eq!(code, 0, "{said}");
     assert_ne!(first, second);
-    // The end of the command is no reason for one.
+    // The end of the command is not a reason for one.
     assert_eq!(cases(here.path()), 2, "{said}");
     for case in [&first, &second] {
         let now = share(here.path(), case, "slow_request");

@@ -24,7 +24,7 @@ fn is_refused(test: &str, code: i32, said: &str) -> bool {
 
 #[test]
 fn intervals_add_up_to_the_totals() {
-    let test = "stat -I";
+    let test = "intervals_add_up_to_the_totals";
     let here = scratch();
     let line = busy_loop(300_000);
     let args = [
@@ -125,7 +125,7 @@ fn events_of_a_group_are_counted_together_or_not_at_all() {
 
 #[test]
 fn threads_of_a_process_have_counters_of_their_own() {
-    let test = "stat --per-thread";
+    let test = "threads_of_a_process_have_counters_of_their_own";
     let here = scratch();
     let mut busy = Command::new("sh")
         .args(["-c", "while :; do :; done"])
@@ -239,7 +239,11 @@ fn topdown_is_measured_or_names_what_is_missing() {
             "{said}"
         );
         assert!(text.is_empty(), "{text}");
-        genba_testing::skip("stat --topdown", genba_testing::COUNTERS, &said);
+        genba_testing::skip(
+            "topdown_is_measured_or_names_what_is_missing",
+            genba_testing::COUNTERS,
+            &said,
+        );
         return;
     }
     let document: Value = serde_json::from_str(&text).expect("JSON");

@@ -55,6 +55,6 @@ fn once_shows_how_the_time_of_threads_divides() {
     );
     assert!(
         !threads.contains("genba"),
-        "its own processes are no target: {out}"
+        "its own processes are not a target: {out}"
     );
 }
