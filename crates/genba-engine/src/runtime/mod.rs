@@ -15,6 +15,7 @@ pub mod engine;
 pub mod exec;
 pub mod forked_child;
 mod former_counters;
+mod fragment_context;
 mod fragment_exit;
 mod fragment_recovery;
 pub mod indirect_branch_tables;

@@ -1,6 +1,7 @@
 //! Watches all threads of a command or process: at random times, and whenever one was sampled on a
 //! CPU.
 
+mod leading_thread;
 mod records;
 mod snapshot_pace;
 mod thread_list;
@@ -25,7 +26,7 @@ use super::early_records::EarlyRecords;
 use super::process_tree;
 use super::requests::{AcceptedSockets, CallTrace, RequestLog};
 use super::scripts::{ScriptStacks, Scripts};
-use super::snapshots::{Snapshots, ThreadNow, extend_timeline};
+use super::snapshots::{Snapshots, extend_timeline};
 use super::stack_copy::{self, CodeRanges};
 use super::switch_log::SwitchLog;
 use super::thinning::Thinning;
@@ -257,45 +258,6 @@ impl<'s> WaitSampler<'s> {
             self.scan_process(pid, parent);
         }
         Ok(())
-    }
-
-    /// The thread whose wall time a snapshot stands for. Of a command it is the first, whose end is
-    /// the end of the whole. Of a process that was attached to it is any of those that are at work:
-    /// each of them is as long under way.
-    fn leader_now(&mut self) -> Option<ThreadIndex> {
-        let first = self.indices.get(&self.leader).copied();
-        if !self.attached {
-            return first;
-        }
-        let random = self.random.next();
-        let at_work = self.live.iter().filter(|live| live.activity.is_at_work());
-        let count = at_work.clone().count() as u64;
-        match count {
-            0 => first,
-            _ => at_work
-                .skip((random % count) as usize)
-                .map(|live| live.index)
-                .next(),
-        }
-    }
-
-    /// The thread from which a chain may lead to one that was sampled on a CPU: that itself, or one
-    /// that waits for it.
-    fn leader_of_sample(
-        &self,
-        snapshot: &[ThreadNow],
-        sampled: ThreadIndex,
-        random: u64,
-    ) -> Option<ThreadIndex> {
-        if !self.attached {
-            return self.indices.get(&self.leader).copied();
-        }
-        let waiters = snapshot
-            .iter()
-            .filter(|one| one.waits && one.waits_for.contains(&sampled))
-            .map(|one| one.thread);
-        let all: Vec<ThreadIndex> = std::iter::once(sampled).chain(waiters).collect();
-        Some(all[(random % all.len() as u64) as usize])
     }
 
     /// CPU time of this thread without lists of connections, which would keep snapshots a second apart.

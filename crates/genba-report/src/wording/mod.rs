@@ -16,6 +16,7 @@ mod evidence;
 pub(crate) mod execution_costs;
 pub(crate) mod findings;
 mod fix_examples;
+mod fix_variants;
 mod fixes;
 pub(crate) mod gate;
 pub(crate) mod growth;

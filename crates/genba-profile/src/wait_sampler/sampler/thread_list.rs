@@ -65,7 +65,7 @@ impl WaitSampler<'_> {
             tid,
             pid,
             index,
-            // What a thread did before it was watched is no part of it.
+            // What a thread did before it was watched is not part of it.
             account: match started {
                 Some(_) => SchedStat::default(),
                 None => files.account().unwrap_or_default(),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::wait_sampler::requests::{CallEvent, CallRecord};
 use crate::wait_sampler::scripts::ScriptWait;
+use crate::wait_sampler::snapshots::ThreadNow;
 use crate::wait_sampler::switch_log::Event;
 use crate::wait_sampler::system_call::BlockedCall;
 use crate::wait_sampler::wait_recording::SeenWakeUp;
