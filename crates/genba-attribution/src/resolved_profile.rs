@@ -116,7 +116,7 @@ impl ResolvedProfile {
     /// Opens a recording and joins it with the files it names.
     ///
     /// # Errors
-    /// When the file is no recording, or has no samples.
+    /// When the file is not a recording, or has no samples.
     pub fn open(path: &Path, options: &ResolveOptions) -> Result<Self, AttributionError> {
         let recording = Recording::open(path)?;
         Self::of(&recording, &path.display().to_string(), options)

@@ -31,7 +31,7 @@ pub struct Histogram {
     pub stacks: Vec<Hits>,
     /// By thread id.
     pub threads: Vec<Hits>,
-    /// All.
+    /// Sums over all samples.
     pub all: Hits,
     /// Those in the kernel.
     pub kernel: Hits,

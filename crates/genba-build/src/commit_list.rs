@@ -108,7 +108,11 @@ mod tests {
             run(command.args(words), words[0], place.path())
         };
         if let Err(BuildError::Missing { .. }) = run_git(&["init", "-q", "."]) {
-            genba_testing::skip("commits_are_listed", "git", "git is not installed");
+            genba_testing::skip(
+                "commits_are_listed_from_the_good_one_to_the_bad_one",
+                "git",
+                "git is not installed",
+            );
             return;
         }
         for subject in ["one", "two", "three"] {

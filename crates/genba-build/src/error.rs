@@ -12,7 +12,7 @@ pub enum BuildError {
     File {
         /// The action.
         what: &'static str,
-        /// The file.
+        /// Path of the file or directory.
         path: PathBuf,
         /// The cause.
         source: io::Error,

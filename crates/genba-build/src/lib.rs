@@ -2,8 +2,8 @@
 //!
 //! **Scope.** A [`BuildDirectory`] is a private directory for one session: copies of a tree
 //! ([`BuildDirectory::copy`]), checkouts of a repository's revisions ([`BuildDirectory::checkout`]), patches
-//! ([`apply_patch`]), the commits between two revisions ([`commits_between`]), and [`CompilerWrappers`]: compilers that add flags to whatever the project's own build
-//! gives them. [`build_presets`](fn@build_presets) returns the presets as data ([`Recipe`]).
+//! ([`apply_patch`]), the commits between two revisions ([`commits_between`]), and [`CompilerWrappers`]: compilers
+//! that add flags to whatever the project's own build gives them. [`build_presets`](fn@build_presets) returns the presets as data ([`Recipe`]).
 //! [`same_code`](fn@same_code) compares the programs of two builds.
 //!
 //! **What must hold.** Nothing is ever written into the user's tree, not even into its `.git`:

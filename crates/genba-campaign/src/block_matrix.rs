@@ -45,7 +45,7 @@ pub struct Group {
 /// A build that cells need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildTask {
-    /// Key.
+    /// Hash of all that the build depends on; names its result.
     pub key: String,
     /// Index of the revision.
     pub revision: usize,
@@ -58,7 +58,7 @@ pub struct BuildTask {
 /// Runs that stay together on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Key.
+    /// Hash of all that the block depends on; names its result.
     pub key: String,
     /// Index of the kind of host.
     pub host: usize,

@@ -26,15 +26,15 @@ pub enum CampaignError {
     File {
         /// The action.
         what: &'static str,
-        /// The file.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// Reason of the operating system.
         source: io::Error,
     },
     /// A stored file does not have what it should have.
     #[error("{} is damaged: {message}; remove it, and what it held is measured again", path.display())]
     Damaged {
-        /// The file.
+        /// Its path.
         path: PathBuf,
         /// What the parser says.
         message: String,

@@ -134,7 +134,7 @@ impl SlurmScheduler {
         command.arg("--parsable").arg(&path);
         match run(&mut command, "sbatch") {
             Ok(_) => Ok(true),
-            Err(Error::Slurm { message, .. }) if is_no_answer(&message) => Ok(false),
+            Err(Error::Slurm { message, .. }) if is_not_an_answer(&message) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -238,7 +238,7 @@ impl Scheduler for SlurmScheduler {
 
 /// Whether a program of Slurm failed because the controller cannot be reached now, rather than because it
 /// refused.
-fn is_no_answer(message: &str) -> bool {
+fn is_not_an_answer(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     [
         "unable to contact",
@@ -281,11 +281,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cluster_that_is_nowhere_is_told_from_one_that_is_silent() {
+    fn cluster_that_is_nowhere_is_distinguished_from_one_that_is_silent() {
         let nowhere = "squeue: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host; \
                        squeue: fatal: Could not establish a configuration source";
         let silent = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)";
-        assert!(has_no_cluster(nowhere) && !is_no_answer(nowhere));
-        assert!(is_no_answer(silent) && !has_no_cluster(silent));
+        assert!(has_no_cluster(nowhere) && !is_not_an_answer(nowhere));
+        assert!(is_not_an_answer(silent) && !has_no_cluster(silent));
     }
 }

@@ -30,7 +30,7 @@ pub enum Error {
     /// The file is not a case.
     #[error("{} is not a case file of genba ({why})", path.display())]
     Foreign {
-        /// The file.
+        /// Its path.
         path: PathBuf,
         /// The reason.
         why: String,
@@ -102,7 +102,7 @@ pub enum Error {
     /// A document cannot be converted to JSON.
     #[error("cannot convert {what} to JSON: {source}")]
     Json {
-        /// What.
+        /// Name of the document.
         what: String,
         /// Why not.
         source: serde_json::Error,
@@ -110,7 +110,7 @@ pub enum Error {
     /// A document is too large.
     #[error("{what} is too large for a case: {bytes} bytes, the limit is {limit}")]
     TooLarge {
-        /// What.
+        /// Name of the document.
         what: String,
         /// Its size.
         bytes: u64,

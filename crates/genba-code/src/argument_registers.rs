@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_in_front_of_a_block_is_no_way_into_it() {
+    fn padding_in_front_of_a_block_is_not_a_way_into_it() {
         // xor esi, esi; test edi, edi; jne +4; ret; nop (3 bytes); mov rax, rsi; ret
         let padded = [
             0x31, 0xf6, 0x85, 0xff, 0x75, 0x04, 0xc3, 0x0f, 0x1f, 0x00, 0x48, 0x89, 0xf0, 0xc3,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_leaves_behind_is_no_argument() {
+    fn what_a_call_leaves_behind_is_not_an_argument() {
         // call +0; mov rax, rdi; ret
         assert!(of(&[0xe8, 0, 0, 0, 0, 0x48, 0x89, 0xf8, 0xc3]) & RDI == 0);
     }

@@ -52,7 +52,7 @@ impl Disassembler {
     }
 
     /// All instructions of `bytes`, which lie at `address`, in address order and without gaps:
-    /// bytes that are no instruction come out as `(bad)`, a byte each.
+    /// bytes that are not an instruction come out as `(bad)`, a byte each.
     ///
     /// `resolve` names the targets of branches and of relative addresses (`name+0x10`); see
     /// [`Binary::name_address`].

@@ -21,7 +21,7 @@ pub enum Flow {
     Syscall,
     /// Nowhere: a trap that is not expected to come back (`ud2`, `hlt`, `int3`).
     Trap,
-    /// Bytes that are no instruction.
+    /// Bytes that are not an instruction.
     Invalid,
 }
 
@@ -100,7 +100,7 @@ pub enum CostClass {
     Address,
     /// Stack push or pop.
     Stack,
-    /// Traps and bytes that are no instruction.
+    /// Traps and bytes that are not an instruction.
     Trap,
     /// Cryptography, random numbers and other rarities.
     Other,
@@ -113,7 +113,7 @@ pub struct Instruction {
     pub address: u64,
     /// Length in bytes.
     pub length: u8,
-    /// Disassembly; `(bad)` for bytes that are no instruction.
+    /// Disassembly; `(bad)` for bytes that are not an instruction.
     pub text: String,
     /// Where control goes.
     pub flow: Flow,

@@ -147,7 +147,7 @@ pub fn asked_if(
         slots: Vec::new(),
     };
     let [general, vector] = RESULTS;
-    // What nobody reads in registers of the other kind is no result.
+    // What nobody reads in registers of the other kind is not a result.
     [(general, vector), (vector, general)]
         .into_iter()
         .find_map(|(kind, other)| {

@@ -122,7 +122,7 @@ impl SourceCache {
     }
 
     /// Text of a line of a recorded path; `None` if the file is not found, has no such line, or
-    /// is no text of bearable size.
+    /// is not text of bearable size.
     pub fn line(&mut self, recorded: &str, number: u32) -> Option<String> {
         if !self.files.contains_key(recorded) {
             let candidates = self.candidates(recorded);

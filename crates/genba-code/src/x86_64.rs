@@ -13,7 +13,7 @@ use crate::instruction::{CostClass, Flow, Instruction, RegisterSet, Syntax};
 
 /// Decodes `bytes`, which lie at `address`, into `out`. `resolve` names an address.
 ///
-/// Bytes that are no instruction become a `(bad)` of one byte, and decoding goes on after it,
+/// Bytes that are not an instruction become a `(bad)` of one byte, and decoding goes on after it,
 /// as `objdump` does. Time is linear in the length of `bytes`.
 pub(crate) fn disassemble(
     bits: u32,

@@ -29,7 +29,7 @@ pub enum FileError {
     Io {
         /// `read` or `write`.
         verb: &'static str,
-        /// The file.
+        /// Its path.
         path: PathBuf,
         /// The reason.
         source: io::Error,
@@ -37,7 +37,7 @@ pub enum FileError {
     /// The file is something else, or damaged.
     #[error("{} holds no counts: {reason}; `genba count -o FILE -- COMMAND` makes such a file", path.display())]
     NoCounts {
-        /// The file.
+        /// Its path.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,

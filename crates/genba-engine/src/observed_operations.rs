@@ -35,7 +35,7 @@ pub struct Address {
 pub struct MemoryOperation {
     /// What is recorded.
     pub operation: Operation,
-    /// Where.
+    /// How its address is computed.
     pub address: Address,
     /// Number of bytes; of one element for repeated string instructions.
     pub size: u16,

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_addresses_change_of_a_count_is_no_change_point() {
+    fn what_addresses_change_of_a_count_is_not_a_change_point() {
         let wobble = |index: usize| 1.0 + ((index * 7) % 5) as f64 * 1e-4;
         let values: Vec<f64> = (0..200).map(wobble).collect();
         assert_eq!(counts(&values).changes, []);

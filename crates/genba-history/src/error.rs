@@ -24,7 +24,7 @@ pub enum Error {
     /// An SQLite operation failed.
     #[error("history {file}: {source}")]
     Sqlite {
-        /// The file.
+        /// Path of the database.
         file: String,
         /// The error of SQLite.
         source: rusqlite::Error,

@@ -78,7 +78,7 @@ fn quota() -> Option<f64> {
         })
 }
 
-/// `cpu.max`: quota and period in microseconds; `max` and -1 are no limit.
+/// `cpu.max`: quota and period in microseconds; `max` and -1 are not a limit.
 fn parse_cpu_max(text: &str) -> Option<f64> {
     let mut words = text.split_whitespace();
     let quota: u64 = words.next()?.parse().ok()?;

@@ -26,7 +26,7 @@ pub(crate) struct Meta {
     pub(crate) product: Option<String>,
     #[serde(default)]
     pub(crate) arguments: Option<String>,
-    /// Milliseconds.
+    /// Time between samples, milliseconds.
     #[serde(default)]
     pub(crate) interval: Option<f64>,
 }

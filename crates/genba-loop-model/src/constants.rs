@@ -44,7 +44,7 @@ pub(crate) const MOVE_CYCLES: Estimate = Estimate {
     high: 1.0,
 };
 
-/// Table entries below are no latencies but how many a cycle executes: renamed moves and memory.
+/// Table entries below are not latencies but how many a cycle executes: renamed moves and memory.
 pub(crate) const MIN_LATENCY_CYCLES: f64 = 0.75;
 
 /// Costs above are damaged table entries.

@@ -17,7 +17,7 @@ pub trait Costs {
     fn throughput(&self, form: &str) -> Option<Estimate>;
 }
 
-/// Operations of a table that are no instruction, by the names under which they are asked for;
+/// Operations of a table that are not an instruction, by the names under which they are asked for;
 /// the first that the table knows counts.
 pub mod operation {
     /// From a store to a load of the same address by the same registers, latency: some
@@ -60,7 +60,7 @@ pub(super) fn first_throughput(costs: &dyn Costs, forms: &[&str]) -> Option<Esti
 
 /// The latency of a form, or of the one that differs in width only where that does not matter.
 ///
-/// What a table has below three quarters of a cycle is no latency but how many of them a cycle
+/// What a table has below three quarters of a cycle is not a latency but how many of them a cycle
 /// takes: copies and memory that are renamed add nothing to a chain.
 pub(super) fn latency(costs: &dyn Costs, form: &str) -> Option<Estimate> {
     let found = sane(costs.latency(form)).or_else(|| sane(costs.latency(&wider_lea(form)?)))?;
@@ -84,7 +84,7 @@ fn wider_lea(form: &str) -> Option<String> {
     Some(format!("lea r64,{rest}"))
 }
 
-/// Costs come from a file: what is no cost is none.
+/// Costs come from a file: what is not a cost is none.
 pub(super) fn sane(cost: Option<Estimate>) -> Option<Estimate> {
     let cost = cost?;
     let all = [cost.low, cost.value, cost.high];

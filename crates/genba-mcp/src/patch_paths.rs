@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_texts_that_are_no_patch_are_refused() {
+    fn links_and_texts_that_are_not_patches_are_refused() {
         assert!(
             paths("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n").is_err()
         );

@@ -35,7 +35,7 @@ pub struct CallLength {
 /// What two registers hold: one vector load and store copy it.
 pub const SHORT_BYTES: u64 = 16;
 
-/// Arguments from here on are no sizes: 16 TB, where addresses begin.
+/// Arguments from here on are not sizes: 16 TB, where addresses begin.
 const MAX_BYTES: u64 = 1 << 44;
 
 #[derive(Clone, Copy, Default)]

@@ -199,7 +199,7 @@ impl Memory {
         self.readers.clear();
     }
 
-    /// A load, or a store that is no copy.
+    /// A load, or a store that is not a copy.
     fn event(&mut self, event: &BurstEvent, stack: &CallStack, fates: &mut [Fate<'_>]) {
         match event.what {
             Observed::Load { address, size, .. } => {

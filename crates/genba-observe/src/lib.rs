@@ -1,10 +1,12 @@
 //! What a program did in the bursts that were watched. Pure: bursts in, results for each place out.
 //!
-//! A burst is a stretch of one thread's execution in which every memory access, branch outcome and
+//! **Scope.** A burst is a stretch of one thread's execution in which every memory access, branch outcome and
 //! call was recorded ([`genba_model::Burst`]). Each analysis is a function over all bursts in a file
 //! of its own; [`observe`] runs them all. Within a burst events depend on one another, so bursts are
 //! the clusters of every interval ([`Seen`]). What began before a burst or ends after it is unknown
 //! there: each analysis says how it deals with that.
+//!
+//! **Not here.** Recording bursts (`genba-engine`), reading them (`genba-count`), causes (`genba-explain`).
 
 mod advancing_calls;
 mod allocated_blocks;

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn scaled_arrays_generators_and_other_factors_each_time_are_no_product() {
+    fn scaled_arrays_generators_and_other_factors_each_time_are_not_a_product() {
         assert!(passes((0..20).map(|_| 10), false).is_empty(), "no carry");
         let large = (0..20).map(|_| 6_364_136_223_846_793_005);
         assert!(passes(large, true).is_empty(), "a large factor");

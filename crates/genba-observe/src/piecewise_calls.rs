@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_count_alike_are_no_pieces() {
+    fn numbers_that_count_alike_are_not_pieces() {
         let calls = (0..100u64).flat_map(|one| {
             [
                 call(0x10, at(0x100), [0x9000, 0x5000 + one, 1, 0, 0, 0]),
@@ -342,7 +342,7 @@ mod tests {
         let found = copies_with_escapes(|number| 0x5000 + number);
         assert_eq!((found.len(), found[0].pointer), (1, 1), "{found:?}");
         assert!(found[0].first_goes_on == 1.0 && found[0].seen.share.value < 0.9);
-        // Bytes from several places that are put behind one another are no run.
+        // Bytes from several places that are put behind one another are not a run.
         let found = copies_with_escapes(|number| 0x5000 + 64 * number);
         assert_eq!((found.len(), found[0].pointer), (1, 0), "{found:?}");
     }
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_a_table_and_letters_that_are_counted_are_no_run() {
+    fn letters_of_a_table_and_letters_that_are_counted_are_not_a_run() {
         let to = |number| 0x2_0000 + number;
         assert!(
             values(|number| 0x1_0000 + number * 7 % 64, to).is_empty(),
@@ -437,13 +437,13 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_go_elsewhere_are_no_run() {
+    fn letters_that_go_elsewhere_are_not_a_run() {
         assert!(letters(|number| 0x2_0000 + 64 * number).is_empty());
         assert!(letters(|_| 0x2_0000).is_empty(), "one state");
     }
 
     #[test]
-    fn words_from_elsewhere_and_large_blocks_are_no_pieces() {
+    fn words_from_elsewhere_and_large_blocks_are_not_pieces() {
         let words: Vec<(u64, u64)> = (0..100)
             .map(|one| (0x1000 + 64 * (one * 7 % 100), 5))
             .collect();

@@ -118,7 +118,7 @@ pub(crate) fn repeated_copies(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec
         .collect()
 }
 
-/// What is stored is no copy any more; the stores of the run that ends the range become one after
+/// What is stored is not a copy any more; the stores of the run that ends the range become one after
 /// it.
 fn overwrite(bytes: &mut ByteMap<u32>, events: &[BurstEvent]) {
     for event in events {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_bytes_are_no_copy_any_more() {
+    fn changed_bytes_are_not_a_copy_any_more() {
         let change = (0..16u64).map(|one| store(0x30, 0x5000 + 8 * one, 8, 0, 7));
         let events = copy(0x10, 0x1000, 0x5000)
             .chain(change)

@@ -66,7 +66,7 @@ struct Open {
 /// Load instructions of a loop, and ends of functions that it calls, which are followed one by one.
 const MAX_LOADS: usize = 48;
 
-/// The largest operand that is no vector.
+/// The largest operand that is not a vector.
 const MAX_SCALAR_BYTES: u16 = 8;
 
 /// The lowest number that may be a pointer.

@@ -75,7 +75,7 @@ mod tests {
     use crate::synthetic::{burst, load};
 
     #[test]
-    fn same_address_with_another_value_is_no_repetition() {
+    fn same_address_with_another_value_is_not_a_repetition() {
         let events = (0..10).map(|one| load(0x10, 0x1000, 8, one / 5));
         let found = same_loads(&[burst(events.collect())]);
         // Nine have one before them; one of these brought another value.
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn same_value_at_other_addresses_is_no_repetition() {
+    fn same_value_at_other_addresses_is_not_a_repetition() {
         let events = (0..10).map(|one| load(0x10, 0x1000 + 8 * one, 8, 3));
         assert!(same_loads(&[burst(events.collect())]).is_empty());
     }

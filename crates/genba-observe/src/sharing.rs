@@ -44,7 +44,7 @@ pub struct SharingAccess {
     pub writes: bool,
     /// First byte in the line.
     pub offset: u8,
-    /// Bytes.
+    /// Size of the access, bytes.
     pub size: u8,
     /// Accesses seen.
     pub accesses: u64,

@@ -8,7 +8,7 @@ pub enum ReadError {
     /// The file could not be opened or mapped.
     #[error("cannot read {path}: {source}")]
     Io {
-        /// The file.
+        /// Its path.
         path: PathBuf,
         /// The system's message.
         source: std::io::Error,
@@ -119,7 +119,7 @@ pub enum ProfileError {
     Timer {
         /// The program.
         target: String,
-        /// Why.
+        /// What prevents it.
         why: String,
     },
     /// The target could not be started or waited for.

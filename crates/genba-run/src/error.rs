@@ -118,7 +118,7 @@ pub enum RunError {
     Stream {
         /// `stdin`, `stdout`, `stderr`.
         stream: &'static str,
-        /// The file.
+        /// Its path.
         path: PathBuf,
         /// The system error.
         source: io::Error,

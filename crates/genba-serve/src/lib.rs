@@ -1,8 +1,10 @@
 //! `genba case serve`: the cases of a directory in the browser.
 //!
-//! The server listens on loopback, answers requests that have its token in the path and its own address
-//! in `Host`, and only reads. What a page looks like is in `genba-report`; [`Pages`] makes the pages that
-//! need more than the store.
+//! **Scope.** The server listens on loopback, answers requests that have its token in the path and its own address
+//! in `Host`, and only reads. Requests are hostile: any web page may send them.
+//!
+//! **Not here.** What a page looks like (`genba-report`); pages that need more than the store, which [`Pages`] makes;
+//! anything that changes a case.
 
 mod answer_content;
 mod request_access;

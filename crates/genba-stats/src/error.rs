@@ -16,7 +16,7 @@ pub enum StatsError {
     NotFinite {
         /// Index from 0.
         index: usize,
-        /// The value.
+        /// The value that is not finite.
         value: f64,
     },
     /// A ratio needs positive values.
@@ -27,13 +27,13 @@ pub enum StatsError {
     NotPositive {
         /// Index from 0.
         index: usize,
-        /// The value.
+        /// The value that is not above zero.
         value: f64,
     },
     /// A level, share or threshold is out of its range.
     #[error("{name} is {value}, but must lie {range}")]
     Parameter {
-        /// Which.
+        /// Name of the parameter.
         name: &'static str,
         /// The value given.
         value: f64,

@@ -168,7 +168,7 @@ fn the_intervals_of_effects_cover() {
 }
 
 #[test]
-fn an_interaction_is_told_from_a_sum() {
+fn an_interaction_is_distinguished_from_a_sum() {
     let mut noise = Noise::new(35);
     for together in [0.0, 0.4] {
         let mut screening = Screening::new(7).unwrap();

@@ -14,7 +14,7 @@ pub enum SuiteError {
     Read {
         /// File.
         path: PathBuf,
-        /// Why.
+        /// Reason of the operating system.
         source: std::io::Error,
     },
     /// The file is too large.
@@ -61,7 +61,7 @@ pub enum SuiteError {
     RubyCode {
         /// Name of the file.
         file: String,
-        /// Key.
+        /// Key of the file that has the Ruby code.
         key: String,
         /// Key for a regular expression.
         regex: &'static str,
@@ -127,9 +127,9 @@ pub enum SuiteError {
     /// A temporary file cannot be made.
     #[error("cannot write {what}: {source}")]
     Temporary {
-        /// What.
+        /// What the file was for.
         what: String,
-        /// Why.
+        /// Reason of the operating system.
         source: std::io::Error,
     },
 }

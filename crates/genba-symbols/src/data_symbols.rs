@@ -12,7 +12,7 @@ pub struct DataSymbol {
     pub name: String,
     /// Address in the module.
     pub address: u64,
-    /// Bytes.
+    /// Size of the variable, bytes.
     pub size: u64,
 }
 

@@ -455,7 +455,7 @@ fn cpp_functions_are_found_by_full_brief_and_mangled_name() {
     let brief = genba_symbols::demangle_brief(&found.name).unwrap();
     assert!(
         full.starts_with(&brief) || full.contains(&brief),
-        "{brief} is no part of {full}"
+        "{brief} is not part of {full}"
     );
     assert_eq!(
         frames.last().unwrap().function.as_deref(),

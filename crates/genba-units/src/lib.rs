@@ -1,5 +1,9 @@
-//! Numbers with units as text: what users write is parsed here, and what they read is formatted
-//! here. Pure; every parser returns its error as one sentence that shows how to write the value.
+//! Numbers with units as text: what users write is parsed here, and what they read is formatted here. Pure.
+//!
+//! **Scope.** Durations, shares, sizes, frequencies, counts, lists of CPUs. Parsers return seconds, shares of 1,
+//! bytes and hertz; an error is one sentence that shows how to write the value.
+//!
+//! **Not here.** Sentences, tables, and which digits an interval supports for whom: callers say which interval.
 
 mod bytes;
 mod count;

@@ -1,4 +1,9 @@
 //! The `genba` command: parses arguments, runs the verb, maps its result to an exit code.
+//!
+//! **Scope.** `verbs/` has a file for each verb: its arguments, the calls of the libraries that do the work, and
+//! where the document goes. Beside it stands what verbs share: arguments, progress, Ctrl-C, output, exit codes.
+//!
+//! **Not here.** Measuring and deciding; sentences about results (`genba-report`).
 
 mod attach_args;
 mod cli;

@@ -65,7 +65,7 @@ pub fn may_be_command(word: &str) -> bool {
     word.contains(char::is_whitespace) || is_program(word) || Path::new(word).exists()
 }
 
-/// What a word that is no program was meant as, by the command line.
+/// What a word that is not a program was meant as, by the command line.
 fn misplaced(program: &str, line: &[String]) -> Option<String> {
     if program.starts_with('-') {
         return Some(format!(

@@ -17,7 +17,7 @@ pub struct CallSite {
     pub caller: u32,
     /// Index of the called one.
     pub callee: u32,
-    /// Executions.
+    /// How often the call was executed.
     pub count: u64,
 }
 

@@ -94,7 +94,7 @@ pub fn counts_without_lines(
             .iter()
             .map(|&id| node(&index, &found.list[id as usize]));
         totals(&mut functions, &nodes.collect::<Vec<_>>(), &mut calls);
-        // What has no name is no function: its calls are those of many.
+        // What has no name is not a function: its calls are those of many.
         for (function, &id) in functions.iter_mut().zip(&order) {
             if !found.list[id as usize].known {
                 function.total_instructions = None;

@@ -135,7 +135,7 @@ pub enum Opaque {
     Repeated,
     /// Waits for everything before it, or for other processors.
     Serialising,
-    /// Leaves the function, or is no instruction.
+    /// Leaves the function, or is not an instruction.
     Exit,
 }
 

@@ -21,7 +21,7 @@ pub struct Loop {
     pub depth: u32,
     /// Index of the instruction at its highest address.
     pub last: u32,
-    /// Entered elsewhere than at its head, so that it is no natural loop.
+    /// Entered elsewhere than at its head, so that it is not a natural loop.
     pub irreducible: bool,
     /// Where its blocks are in the list that all loops share.
     pub(super) range: Range<u32>,

@@ -87,7 +87,7 @@ pub enum ReadError {
     /// A record makes no sense.
     #[error("invalid record at {at:#x}")]
     Record {
-        /// Where.
+        /// Offset in the file, bytes.
         at: usize,
     },
 }

@@ -61,7 +61,9 @@ pub fn parse(text: &str) -> Result<Vec<Allowed>, String> {
         }
         let limit = match limit.strip_suffix('%') {
             Some(percent) => {
-                let percent: f64 = percent.parse().map_err(|_| wrong("limit is no number"))?;
+                let percent: f64 = percent
+                    .parse()
+                    .map_err(|_| wrong("limit is not a number"))?;
                 Some(percent / 100.0)
             }
             None if limit == "-" => None,

@@ -132,7 +132,7 @@ const fn operations() -> [Operation; OPERATIONS] {
     all[at + 1] = if_any_bit(OPENS_FOR_WRITING, kill - checks - 2, allow - checks - 2);
     all[at + 2] = load(argument(2));
     all[at + 3] = if_any_bit(OPENS_FOR_WRITING, kill - checks - 4, allow - checks - 4);
-    // Only memory that is no file's.
+    // Only memory that is not a file's.
     all[at + 4] = load(argument(4));
     all[at + 5] = if_equal(u32::MAX, allow - checks - 6, kill - checks - 6);
     all[kill as usize] = answer(KILL);

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_are_no_capacity_are_refused() {
+    fn sums_that_are_not_capacities_are_refused() {
         let text = "void f(struct p *p, char *q, int n) {\n    p->count += 4;\n    q = realloc(q, 4096);\n}\n";
         refused("realloc-growth", "a.c", text, 3);
         refused(

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn structures_that_are_no_elements_or_aligned_already_are_refused() {
+    fn structures_that_are_not_elements_or_aligned_already_are_refused() {
         refused(
             CAUSE,
             "a.c",

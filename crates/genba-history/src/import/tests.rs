@@ -15,7 +15,7 @@ fn hyperfine_is_read() {
     let file = r#"{"results":[{"command":"sleep 0","mean":0.2,"stddev":0.1,"median":0.2,"user":0.1,
         "system":0.0,"min":0.1,"max":0.3,"times":[0.1,0.3],"exit_codes":[0,0],"parameters":{"n":"1"}}]}"#;
     let read = values(file);
-    assert_eq!(read.len(), 2, "a system time of 0 is no value");
+    assert_eq!(read.len(), 2, "a system time of 0 is not a value");
     assert_eq!(read[0], ("sleep 0".into(), "wall".into(), vec![0.1, 0.3]));
     assert_eq!(
         parse(file.as_bytes(), "").unwrap().benchmarks[0].variant,

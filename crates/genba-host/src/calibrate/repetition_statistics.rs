@@ -39,7 +39,7 @@ impl Tolerance {
 pub(crate) struct Round {
     /// Cycles.
     pub(crate) cycles: Estimate,
-    /// Seconds.
+    /// Time of one instance of the form, seconds.
     pub(crate) seconds: Estimate,
     /// Whether too few repetitions were clean, or the thread lost its CPU meanwhile.
     pub(crate) disturbed: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Round {
 pub(crate) struct Settled {
     /// Cycles.
     pub(crate) cycles: Estimate,
-    /// Seconds.
+    /// Time of one instance of the form, seconds.
     pub(crate) seconds: Estimate,
     /// Whether no two rounds agreed.
     pub(crate) disturbed: bool,

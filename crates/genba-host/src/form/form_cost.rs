@@ -129,7 +129,7 @@ fn direct<'a>(table: &'a HostTable, form: &str) -> Option<FormCost<'a>> {
             // Only run-time libraries divide these.
             .is_some_and(|rest| !rest.starts_with("128-bit"))
     };
-    // `call [indirect] + ret` and the like are no variants of `call`.
+    // `call [indirect] + ret` and the like are not variants of `call`.
     if !form.contains(' ') {
         return None;
     }

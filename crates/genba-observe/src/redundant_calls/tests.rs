@@ -188,7 +188,7 @@ fn calls_that_differ_in_an_address_are_about_one_object() {
 }
 
 #[test]
-fn what_a_call_puts_back_is_no_effect() {
+fn what_a_call_puts_back_is_not_an_effect() {
     let with = |mut events: Vec<BurstEvent>| {
         events.insert(4, store(0x106, HEAP, 8, 0, 1));
         events.insert(5, store(0x107, HEAP, 8, 1, 0));
@@ -225,7 +225,7 @@ fn value_stored_for_the_caller_on_its_stack_is_part_of_the_result() {
 }
 
 #[test]
-fn what_a_callee_puts_back_is_no_effect_of_its_caller() {
+fn what_a_callee_puts_back_is_not_an_effect_of_its_caller() {
     let inner = [
         store(0x120, 0x7fe8, 8, 0, 0x125),
         call(0x120, at(0x200), [0; 6]),

@@ -82,7 +82,7 @@ pub struct MmapRecord {
     pub pid: i32,
     /// First address.
     pub start: u64,
-    /// Bytes.
+    /// Length of the mapping, bytes.
     pub len: u64,
     /// Offset in the file of the first address.
     pub pgoff: u64,

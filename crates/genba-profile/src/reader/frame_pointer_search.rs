@@ -47,7 +47,7 @@ pub struct MappedCode {
     pub range: Range<u64>,
     /// What is added to an address in the file to give the one in memory.
     pub bias: u64,
-    /// The file.
+    /// The file that is mapped.
     pub file: Arc<CodeFile>,
 }
 

@@ -13,7 +13,7 @@ use crate::perfdata::record::{HEADER_SIZE, kind};
 /// Samples that went through ring buffers, and those that did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleCounts {
-    /// Samples.
+    /// Samples that went through.
     pub samples: u64,
     /// Samples that the kernel reports as lost.
     pub lost: u64,

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_told_from_an_occasional_tick() {
+    fn work_is_distinguished_from_an_occasional_tick() {
         assert!(!Activity::default().is_at_work());
         // 40 µs of each 2 ms.
         assert!(after(1000, 40_000, 0).is_at_work());

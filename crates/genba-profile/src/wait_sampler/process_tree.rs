@@ -27,7 +27,7 @@ pub fn tree(pid: i32) -> Vec<(i32, i32)> {
     trees(&[pid])
 }
 
-/// The same of several processes. This process and what it started are no part of it: where the user
+/// The same of several processes. This process and what it started are not part of it: where the user
 /// attaches to the shell that started genba, genba would watch itself.
 pub fn trees(pids: &[i32]) -> Vec<(i32, i32)> {
     let mut found: Vec<_> = pids.iter().map(|&pid| (pid, 0)).collect();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_no_part_of_its_parents_tree() {
+    fn this_process_is_not_part_of_its_parents_tree() {
         let own = std::process::id().cast_signed();
         let parent = std::os::unix::process::parent_id().cast_signed();
         assert!(trees(&[parent]).iter().all(|&(pid, _)| pid != own));

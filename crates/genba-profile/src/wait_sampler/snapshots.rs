@@ -53,7 +53,7 @@ pub struct Snapshots {
     pairs: HashMap<(StateIndex, StateIndex), (f64, u64)>,
     /// Kept samples on a CPU.
     pub cpu_snapshots: Vec<CpuSnapshot>,
-    /// Snapshots.
+    /// Number of snapshots.
     pub count: u64,
     /// Sum of runnable threads × ns.
     pub runnable_ns: f64,

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn static_data_is_told_from_heap() {
+    fn static_data_is_distinguished_from_heap() {
         let mappings: Vec<Mapping> = [
             "1000-2000 r--p 00000000 fe:01 7 /bin/x",
             "2000-3000 r-xp 00001000 fe:01 7 /bin/x",

@@ -185,7 +185,7 @@ pub struct Chain {
     pub states: Vec<StateIndex>,
     /// Wall time, ns.
     pub ns: f64,
-    /// Snapshots.
+    /// Number of snapshots with this chain.
     pub snapshots: u64,
     /// The part of it in which no thread was on a CPU or runnable, ns.
     pub idle_ns: f64,
@@ -206,7 +206,7 @@ pub struct Pair {
     pub holder: StateIndex,
     /// Time, ns.
     pub ns: f64,
-    /// Snapshots.
+    /// Number of snapshots with this pair.
     pub snapshots: u64,
 }
 

@@ -307,7 +307,7 @@ mod tests {
             (pi.reason, pi.enders),
             (WaitReason::Lock, Enders::Thread(77))
         );
-        // Numbers that are no threads tell nothing.
+        // Numbers that are not threads tell nothing.
         let other = look(&[2, 0, 77, 1, 0, 0], &[78], [0, 2]);
         assert_eq!(
             (other.reason, other.enders),

@@ -71,7 +71,7 @@ fn callgrind_annotate_shows_the_same_totals() {
             .output();
         let Ok(run) = run else {
             genba_testing::skip(
-                "callgrind_annotate_reads_it",
+                "callgrind_annotate_shows_the_same_totals",
                 "valgrind",
                 "callgrind_annotate is not installed",
             );
@@ -173,7 +173,7 @@ fn read_pprof(bytes: &[u8]) -> Read {
         let found = fields.iter().find(|field| field.0 == wanted);
         match found {
             Some((_, Field::Number(value))) => *value,
-            Some((_, Field::Bytes(_))) => panic!("field {wanted} is no number"),
+            Some((_, Field::Bytes(_))) => panic!("field {wanted} is not a number"),
             None => 0,
         }
     };

@@ -3,7 +3,7 @@
 use super::comparison_html;
 use crate::test_fixtures::comparison as fixture;
 
-/// Names of the tags in their order. Panics on what is no tag.
+/// Names of the tags in their order. Panics on what is not a tag.
 fn tags(page: &str) -> Vec<String> {
     let page = page.replace(super::STYLE, "");
     page.split('<')

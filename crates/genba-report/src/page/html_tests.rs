@@ -43,7 +43,7 @@ fn policy_has_the_hash_of_the_script() {
     assert!(!SCRIPT.contains("</") && !STYLE.contains("</"));
 }
 
-/// Every tag of the page: name and attributes. Panics on what is no well-formed tag.
+/// Every tag of the page: name and attributes. Panics on what is not a well-formed tag.
 fn tags(page: &str) -> Vec<(String, Vec<String>)> {
     let page = page.replace(SCRIPT, "").replace(STYLE, "");
     let mut found = Vec::new();

@@ -52,7 +52,7 @@ fn profile_without_counts_has_no_plot() {
     assert_eq!(draw(&crate::test_fixtures::profile()), "");
     let mut profile = investigation().profile.unwrap();
     profile.functions.truncate(1);
-    assert_eq!(draw(&profile), "", "one point is no plot");
+    assert_eq!(draw(&profile), "", "one point is not a plot");
 }
 
 #[test]

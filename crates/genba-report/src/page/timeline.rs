@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_overlap_or_are_no_numbers_do_no_harm() {
+    fn spans_that_overlap_or_are_not_numbers_do_no_harm() {
         let spans = [
             span(f64::NEG_INFINITY, 0.5, WaitReason::Running),
             span(0.3, f64::NAN, WaitReason::Lock),

@@ -8,7 +8,7 @@ use genba_units::format;
 use crate::safe_text;
 use crate::wording::{metrics, profile};
 
-/// Speedups up to this are no gain: the finding is a note.
+/// Speedups up to this are not a gain: the finding is a note.
 const MAX_SPEEDUP_OF_NOTE: f64 = 1.0005;
 
 /// Returns the source of a piece of evidence as a word.

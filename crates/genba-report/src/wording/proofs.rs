@@ -74,7 +74,7 @@ fn interval(speedup: &Estimate) -> String {
     )
 }
 
-/// Returns the name of what was measured: a bound is no gain that a fix was seen to have.
+/// Returns the name of what was measured: a bound is not a gain that a fix was seen to have.
 pub(crate) fn label(proven: &Proven) -> &'static str {
     match proven.kind {
         ProofKind::Equivalent => "proven",
@@ -143,7 +143,7 @@ pub(crate) fn method(proven: &Proven) -> Vec<String> {
     if proven.log_is_costly() {
         let share = proven.log_share.unwrap_or_default() * 100.0;
         said.push(format!(
-            "log: reading it took up to {share:.0} % of the time that remained, so this is no upper bound"
+            "log: reading it took up to {share:.0} % of the time that remained, so this is not an upper bound"
         ));
     }
     if let Some(why) = more_by_source(proven) {

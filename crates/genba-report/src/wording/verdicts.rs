@@ -81,7 +81,7 @@ const MIN_SHOWN_FACTOR: f64 = 0.001;
 
 /// Returns a factor: `1.37×`.
 pub(crate) fn factor(e: &Estimate) -> String {
-    // A step from nothing to something is no factor with digits.
+    // A step from nothing to something is not a factor with digits.
     if (0.0..MIN_SHOWN_FACTOR).contains(&e.value) {
         return format!("less than {MIN_SHOWN_FACTOR}×");
     }

@@ -363,7 +363,7 @@ mod tests {
         }
 
         #[test]
-        fn a_shift_of_all_is_no_drift(shift in -3.0..3.0f64, seed in 0u64..50) {
+        fn a_shift_of_all_is_not_a_drift(shift in -3.0..3.0f64, seed in 0u64..50) {
             let all: Vec<usize> = (0..6).collect();
             let runs = measured(&[0.0; 6], &[(&all, 0.1), (&all, 0.0), (&all, 0.3), (&all, 0.2)], 0.01, seed);
             let moved: Vec<Vec<(u32, f64)>> = (runs.iter())

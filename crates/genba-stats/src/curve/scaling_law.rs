@@ -100,7 +100,7 @@ pub fn fit_scaling_law(
         fits.extend(fit(&levels, form).map(|fit| (law, fit)));
     }
     fits.extend(power(&levels).map(|fit| (ScalingLaw::Power, fit)));
-    // A law that starts below zero is no cost of anything.
+    // A law that starts below zero is not a cost of anything.
     fits.retain(|(_, fit)| !matches!(fit.form, Form::Law(_)) || starts_above_zero(fit));
     let least_misfit = (fits.iter())
         .map(|(_, fit)| fit.misfit / (levels.len() - fit.parameters).max(1) as f64)
@@ -123,7 +123,7 @@ pub fn fit_scaling_law(
             candidates.push(*law);
         }
     }
-    // A power is no rival of the law that it imitates.
+    // A power is not a rival of the law that it imitates.
     let named = (candidates.iter()).any(|law| *law != ScalingLaw::Power);
     if named && candidates[0] != ScalingLaw::Power {
         candidates.retain(|law| *law != ScalingLaw::Power);

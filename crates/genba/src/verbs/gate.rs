@@ -69,7 +69,7 @@ pub struct Args {
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
     if let Some("" | "latest") = args.set_baseline.as_deref() {
         return Err(Failure::usage(
-            "--set-baseline: this is no name; --against latest is the newest comparison",
+            "--set-baseline: this is not a name; --against latest is the newest comparison",
         ));
     }
     let mut base = None;

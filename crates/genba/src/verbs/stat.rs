@@ -269,7 +269,7 @@ mod tests {
         };
         assert!(of(&[NotSupported, Forbidden]));
         assert!(!of(&[NotSupported, Counted]));
-        // A run that is too short for the event is no fault of the machine.
+        // A run that is too short for the event is not a fault of the machine.
         assert!(!of(&[NotCounted]));
         assert!(!of(&[]));
     }

@@ -206,7 +206,7 @@ pub struct RequestLog {
     /// Start of the last round: what is older is in `pending` by now, whichever buffer it was in.
     round: u64,
     threads: HashMap<i32, Thread>,
-    /// By process and descriptor; `None` for what is no connection that was accepted.
+    /// By process and descriptor; `None` for what is not a connection that was accepted.
     connections: HashMap<(i32, u64), Option<Connection>>,
     next_number: u64,
     served: u64,
@@ -379,7 +379,7 @@ impl RequestLog {
 
     fn insert(&mut self, key: (i32, u64), connection: Option<Connection>) {
         if self.connections.len() >= MAX_CONNECTIONS {
-            // What is no connection is looked up again when it is read.
+            // What is not a connection is looked up again when it is read.
             self.connections.retain(|_, one| one.is_some());
         }
         if self.connections.len() < MAX_CONNECTIONS {

@@ -216,7 +216,7 @@ fn make_refused_call(number: i64) {
         _ => [0, 0, 0, 0],
     };
     // SAFETY: no call has an address that it may write to, except for what the kernel refuses before: the first
-    // argument is no descriptor, futex's is not aligned, clock_nanosleep's is no clock, and the structures of poll
+    // argument is not a descriptor, futex's is not aligned, clock_nanosleep's is not a clock, and the structures of poll
     // are too many. Sets of select are empty, and the time, into which it writes what is left, lives on here.
     unsafe { libc::syscall(number, first, second, third, fourth, fifth, 0u64) };
 }

@@ -23,7 +23,7 @@ pub(super) struct Meta {
     pub(super) categories: Vec<Category>,
     pub(super) debug: bool,
     pub(super) extensions: Value,
-    /// Milliseconds.
+    /// Time between samples, milliseconds.
     pub(super) interval: f64,
     pub(super) preprocessed_profile_version: u32,
     pub(super) process_type: u32,

@@ -237,7 +237,7 @@ fn an_idle_worker_does_not_serve_the_connection_that_it_has_answered() {
 }
 
 #[test]
-fn what_is_no_accepted_connection_has_no_requests() {
+fn what_is_not_an_accepted_connection_has_no_requests() {
     let mut stream = Stream::default();
     stream.call([1, 2], 5, (READ, 4), 64);
     stream.call([3, 4], 5, (WRITE, 4), 64);
