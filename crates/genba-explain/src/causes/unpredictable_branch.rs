@@ -106,12 +106,30 @@ struct Branch {
     stays: bool,
 }
 
+/// What the mispredictions of a loop cost, cycles of an iteration.
+struct MispredictionCost {
+    /// Mispredictions, if outcomes are unpredictable.
+    possible: f64,
+    /// Mispredictions that were counted or simulated.
+    seen: Option<f64>,
+    /// Cycles of a misprediction.
+    penalty: f64,
+    /// Part of the loop's time right behind the branches.
+    behind: f64,
+    /// Cycles of an iteration that is never mispredicted, by the model.
+    least: f64,
+    /// Cycles beyond these, and beyond the misprediction at the loop's end.
+    excess: f64,
+    /// Cycles that mispredictions take.
+    taken: f64,
+    /// The same at most.
+    most: f64,
+}
+
 fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.input;
-    if !function.can_be_changed() || found.has_opaque() {
-        return None;
-    }
-    if !found.is_long(MIN_TRIPS_FOR_BRANCHES) {
+    let may_be_one = function.can_be_changed() && !found.has_opaque();
+    if !may_be_one || !found.is_long(MIN_TRIPS_FOR_BRANCHES) {
         return None;
     }
     let branches = branches(found);
@@ -122,13 +140,49 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     if !is_small && !test_one_value(input, found, &branches) {
         return None;
     }
-    let possible: f64 = branches.iter().map(|one| one.mispredictions).sum();
-    // A loop that is left at any time is no choice that could be made otherwise.
+    // A loop that is left at any time is not a choice that could be made otherwise.
     let main = branches.iter().find(|one| one.stays)?;
     // A library's sort or heap is what it is.
-    if possible < MIN_MISPREDICTIONS_PER_ITERATION
-        || function.of_library.get(main.at).copied().unwrap_or(false)
-    {
+    if function.of_library.get(main.at).copied().unwrap_or(false) {
+        return None;
+    }
+    let cost = misprediction_cost(input, found, &branches)?;
+    // A table replaces the tests alone: the rest is executed as often as before.
+    let slots = match is_small {
+        true => executed as f64,
+        false => found.members.iter().map(|&at| found.times(at)).sum(),
+    };
+    let depends = branches.iter().any(|one| depends(found, one.at));
+    let after = cycles_without_branches(found, &cost, slots, depends);
+    let mut site = vec![main.at];
+    let others = branches
+        .iter()
+        .filter(|one| one.stays && one.mispredictions >= MOST_OF_IT * main.mispredictions);
+    site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
+    let mut one = Candidate::new(
+        Cause::UnpredictableBranch,
+        Some(found.function),
+        site,
+        Fix::Branchless,
+    );
+    one.affected = found.members.clone();
+    one.residual_fraction = after.scaled(1.0 / found.cycles.value);
+    one.executions = Some(function.counts[main.at]);
+    one.cycles = Some(found.cycles);
+    one.confirmation = Confirmation::Mispredictions {
+        counted: cost.seen.is_some(),
+    };
+    Some(with_facts(one, input, found, &branches, &cost))
+}
+
+/// What mispredictions cost in this loop; `None` if it is too little, or the time is another's.
+fn misprediction_cost(
+    input: &AnalysisInput,
+    found: &HotLoop<'_>,
+    branches: &[Branch],
+) -> Option<MispredictionCost> {
+    let possible: f64 = branches.iter().map(|one| one.mispredictions).sum();
+    if possible < MIN_MISPREDICTIONS_PER_ITERATION {
         return None;
     }
     let penalty = misprediction_penalty(&input.program.costs).value;
@@ -137,20 +191,17 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let iteration = found.cycles.value;
     let excess = iteration - least - penalty / found.trips.unwrap_or(f64::INFINITY).max(1.0);
     let counted = input.program.follow_up.mispredictions.as_ref();
+    let is_modelled = counted.is_some_and(|events| is_of_model(events.source));
     let seen = counted.map(|events| {
         events.times(found.function, &found.members) / found.cost.iterations.max(1) as f64
     });
-    let behind = behind(found, &branches);
+    let behind = behind(found, branches);
     let random = possible * penalty;
-    // Cycles of an iteration that mispredictions take.
     let taken = match seen {
         Some(seen) if seen < MIN_MISPREDICTIONS_PER_ITERATION => return None,
         // The time says that the processor predicts what the model of a predictor does not: it learns long
         // patterns.
-        Some(seen)
-            if counted.is_some_and(|events| is_of_model(events.source))
-                && excess < MIN_MODELLED_MISPREDICTION_FIT * seen * penalty =>
-        {
+        Some(seen) if is_modelled && excess < MIN_MODELLED_MISPREDICTION_FIT * seen * penalty => {
             return None;
         }
         Some(seen) => excess
@@ -174,59 +225,65 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     }
     // A model of a predictor may learn by heart what this processor does not; where the time behind
     // the branches says so, they take up to what random outcomes take.
-    let unlearnt = counted.is_some_and(|events| is_of_model(events.source))
-        && behind >= MIN_TIME_AFTER_BRANCHES
-        && !loads_far(found);
-    let most = match unlearnt {
-        true => taken.max(excess.min(random)),
-        false => taken,
-    };
-    let depends = branches.iter().any(|one| depends(found, one.at));
-    // A table replaces the tests alone: the rest is executed as often as before.
-    let slots = match is_small {
-        true => executed as f64,
-        false => found.members.iter().map(|&at| found.times(at)).sum(),
-    };
+    let unlearnt = is_modelled && behind >= MIN_TIME_AFTER_BRANCHES && !loads_far(found);
+    Some(MispredictionCost {
+        possible,
+        seen,
+        penalty,
+        behind,
+        least,
+        excess,
+        taken,
+        most: match unlearnt {
+            true => taken.max(excess.min(random)),
+            false => taken,
+        },
+    })
+}
+
+/// Cycles of an iteration whose choices are made without branches. `slots` instructions are executed in it;
+/// whether what is compared next `depends` on the choice before decides what it waits for.
+fn cycles_without_branches(
+    found: &HotLoop<'_>,
+    cost: &MispredictionCost,
+    slots: f64,
+    depends: bool,
+) -> Estimate {
     // A load, a comparison and a conditional move from iteration to iteration; short runs overlap.
     let chain = match (depends, found.is_long(MIN_TRIPS_FOR_CARRIED_CHAIN)) {
         (true, true) => BRANCHLESS_CHAIN_CYCLES,
         (true, false) => BRANCHLESS_CHAIN_CYCLES_SHORT,
         _ => 0.0,
     };
+    let (least, iteration) = (cost.least, found.cycles.value);
     let body = least.max(BRANCHLESS_CYCLES_PER_SLOT * slots).max(chain);
     // A choice by data makes what follows wait for it.
-    let waits = if depends {
-        BRANCHLESS_WAIT.0
-    } else {
-        BRANCHLESS_WAIT.1
+    let waits = match depends {
+        true => BRANCHLESS_WAIT.0,
+        false => BRANCHLESS_WAIT.1,
     };
-    let left = |taken: f64, waits: f64| excess - taken + waits * taken;
-    let after = Estimate {
-        value: (body + left(most, waits)).min(iteration),
+    let left = |taken: f64, waits: f64| cost.excess - taken + waits * taken;
+    Estimate {
+        value: (body + left(cost.most, waits)).min(iteration),
         // Without mispredictions loads start earlier, too.
         low: (least
             .max(BRANCHLESS_CYCLES_PER_SLOT_LOW * slots)
             .max(BRANCHLESS_LOW * chain)
-            + BRANCHLESS_LOW * left(most, 0.0))
+            + BRANCHLESS_LOW * left(cost.most, 0.0))
         .min(iteration),
-        high: (BRANCHLESS_HIGH.0 * body + left(taken, waits + BRANCHLESS_HIGH.1))
+        high: (BRANCHLESS_HIGH.0 * body + left(cost.taken, waits + BRANCHLESS_HIGH.1))
             .min(MAX_LOOP_RESIDUAL * iteration),
-    };
-    let mut site = vec![main.at];
-    let others = branches
-        .iter()
-        .filter(|one| one.stays && one.mispredictions >= MOST_OF_IT * main.mispredictions);
-    site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
-    let mut one = Candidate::new(
-        Cause::UnpredictableBranch,
-        Some(found.function),
-        site,
-        Fix::Branchless,
-    );
-    one.affected = found.members.clone();
-    one.residual_fraction = after.scaled(1.0 / iteration);
-    one.executions = Some(function.counts[main.at]);
-    one.cycles = Some(found.cycles);
+    }
+}
+
+fn with_facts(
+    mut one: Candidate,
+    input: &AnalysisInput,
+    found: &HotLoop<'_>,
+    branches: &[Branch],
+    cost: &MispredictionCost,
+) -> Candidate {
+    let function = found.input;
     for branch in branches.iter().take(MAX_REPORTED_BRANCHES) {
         one = one.fact(LoopFact::BranchOutcomes {
             line: function.places.get(branch.at).and_then(|place| place.line),
@@ -234,27 +291,21 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
             executions: function.counts[branch.at],
         });
     }
-    one.confirmation = Confirmation::Mispredictions {
-        counted: seen.is_some(),
-    };
     one = one.fact(LoopFact::Model {
-        cycles: iteration,
-        modelled: Estimate::exact(least),
+        cycles: found.cycles.value,
+        modelled: Estimate::exact(cost.least),
         case: ModelCase::Bound,
     });
-    let source = match counted {
-        Some(events) => events.source,
-        None => EvidenceSource::Model,
-    };
+    let counted = input.program.follow_up.mispredictions.as_ref();
     if counted.is_none() {
-        one = one.fact(LoopFact::TimeAfterBranches { share: behind });
+        one = one.fact(LoopFact::TimeAfterBranches { share: cost.behind });
     }
-    Some(one.fact(LoopFact::Mispredictions {
-        per_iteration: seen.unwrap_or(taken / penalty),
-        majority: possible,
-        penalty_cycles: penalty,
-        source,
-    }))
+    one.fact(LoopFact::Mispredictions {
+        per_iteration: cost.seen.unwrap_or(cost.taken / cost.penalty),
+        majority: cost.possible,
+        penalty_cycles: cost.penalty,
+        source: counted.map_or(EvidenceSource::Model, |events| events.source),
+    })
 }
 
 /// Whether most mispredictions are of tests that look at one value one after the other: classes of letters, ranges.
