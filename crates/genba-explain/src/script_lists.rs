@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn membership_is_told_from_loops() {
+    fn membership_is_distinguished_from_loops() {
         for line in [
             "if w not in seen:",
             "    if a in b: # for",

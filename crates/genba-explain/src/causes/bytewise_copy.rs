@@ -29,6 +29,7 @@ use crate::constants::gains::{
     APPENDED_VECTOR_LOW, BYTE_COPY_CYCLES, LOOP_OF_PIECES_SAVED, MAKING_OF_PIECES_SAVED,
     MAX_LOOP_RESIDUAL, PIECES_REST,
 };
+use crate::constants::search_limits::MAX_CALLS_BETWEEN_PIECES;
 use crate::constants::time_shares::{MIN_SHARE_OF_BYTE_LOOP, MIN_SHARE_OF_CALLEE, MOST_OF_IT};
 use crate::gain::saved_time::{SavedTime, combined};
 use crate::input::analysis_input::AnalysisInput;
@@ -53,9 +54,6 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 
 /// The argument of `memcpy` that is the source.
 const SOURCE_OF_COPY: usize = 1;
-
-/// Calls between who hands a piece on and who hands it on in turn.
-const MAX_CALLS_BETWEEN_PIECES: u32 = 3;
 
 /// Calls that hand on a few bytes each, from or to where the call before stopped, as bursts show.
 fn piecewise(input: &AnalysisInput) -> Vec<Candidate> {

@@ -65,7 +65,7 @@ fn buffer(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidat
         return None;
     }
     let target = sites.target((number, at), one.target)?;
-    // What a clear writes is no result: that nobody used it means that it was not needed.
+    // What a clear writes is not a result: that nobody used it means that it was not needed.
     let cleared_again = one.overwritten_by == one.at && is_clearing_function(&target.function);
     if !cleared_again && !comes_first(sites, (number, at), one.overwritten_by) {
         return None;

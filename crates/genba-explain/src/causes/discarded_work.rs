@@ -22,6 +22,7 @@ use crate::candidate::Candidate;
 use crate::causes::expensive_tests::expensive_tests;
 use crate::causes::loop_invariant_call::{entries, is_harmless};
 use crate::causes::unasked_results;
+use crate::constants::counts::MIN_RESULTS_OF_WORK;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     DISCARDED_WORK_SAVED, MAX_DISCARDED, MIN_DISCARDED, MIN_SHARE_OF_REPEATED_WORK,
@@ -398,7 +399,7 @@ fn of_callees(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {
             fits.then_some((at, one))
         })
         .collect();
-    if !callee.own || stores.len() < MIN_RESULTS {
+    if !callee.own || stores.len() < MIN_RESULTS_OF_WORK {
         return None;
     }
     let first = stores
@@ -473,9 +474,6 @@ fn tests_return_value(function: &FunctionInput, branch: usize, call: usize) -> b
         .into_iter()
         .any(|&(_, value)| function.values.origin(value) == Origin::Instruction(call as u32))
 }
-
-/// Stores of a function for its caller that are discarded together: one may be a counter.
-const MIN_RESULTS: usize = 2;
 
 fn calls_of(function: &FunctionInput) -> u64 {
     function.calls.unwrap_or(0).max(1)

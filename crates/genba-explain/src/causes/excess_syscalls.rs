@@ -28,6 +28,9 @@ use crate::constants::gains::{
     MAX_BUFFERED_RESIDUAL, SYSTEM_CALL_REST, SYSTEM_CALL_REST_SAVED, SYSTEM_CALLS_SAVED_LOW,
     WORK_FOR_BYTES_LEFT,
 };
+use crate::constants::observations::{
+    MIN_PART_OF_FULL_BUFFER, MIN_PART_OPENED, MIN_SHARE_OF_SAME_NAME, MIN_SHARE_OF_SAME_SIZE,
+};
 use crate::constants::processor::{
     BUFFERED_CALL_SECONDS, PAGE_BYTES, READ_SPARED_OF_EMPTY_CALL, WRITE_SPARED_OF_EMPTY_CALL,
 };
@@ -92,7 +95,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     });
     let stays = (copying / share).max(buffered).max(for_bytes);
     // Of a page each time they are buffered already: a larger buffer must spare as much as small calls take.
-    let buffered = bytes.is_some_and(|bytes| bytes as f64 >= FULL_BUFFER * PAGE_BYTES);
+    let buffered = bytes.is_some_and(|bytes| bytes as f64 >= MIN_PART_OF_FULL_BUFFER * PAGE_BYTES);
     if buffered && mine * (1.0 - stays) < MIN_SHARE_OF_SYSTEM_CALLS {
         return None;
     }
@@ -188,7 +191,7 @@ fn bytes_each(input: &AnalysisInput, service: &RuntimeUse, line: &UserLine<'_>) 
 /// The value that nearly all calls of the user have for an argument (observed).
 fn argument(input: &AnalysisInput, user: &UserCall, which: u8) -> Option<u64> {
     let seen = observed_argument(input, user, which)?;
-    (seen.value.share.value >= MIN_SAME_SIZE).then_some(seen.value.value)
+    (seen.value.share.value >= MIN_SHARE_OF_SAME_SIZE).then_some(seen.value.value)
 }
 
 /// The share of the user's calls that have the most frequent value of an argument.
@@ -222,12 +225,6 @@ const SIZE_ARGUMENT: u8 = 2;
 /// Arguments of `fwrite`: the size of an element, and how many.
 const ELEMENTS_OF_FWRITE: [u8; 2] = [1, 2];
 
-/// Part of a page that reads of a page get on average, the last of each file among them. Chosen.
-const FULL_BUFFER: f64 = 0.95;
-
-/// Share of the calls that ask for the same number of bytes. Chosen.
-const MIN_SAME_SIZE: f64 = 0.9;
-
 /// Whether a system call asks about one file after the other: what each says is needed once, and one call cannot ask
 /// for several. Observed: the name is not (nearly) always at one place. Where libraries of C++ and Rust are handed it is an
 /// object with the name, or the place of the result: that says nothing.
@@ -260,20 +257,15 @@ fn asks_of_other_files(input: &AnalysisInput, service: &RuntimeUse, user: &UserC
             },
         );
     // Those of all users together: most calls are of one. Files that come again may do so since all work is done again.
-    if tallied.is_some_and(|one| one.different as f64 > MIN_SAME_NAME * one.calls as f64) {
+    if tallied.is_some_and(|one| one.different as f64 > MIN_SHARE_OF_SAME_NAME * one.calls as f64) {
         return true;
     }
     let by_object = user.through.iter().any(|name| name.contains("::"));
     input.observed.is_some()
         && (by_object
-            || argument_share(input, user, path).is_none_or(|share| share.low < MIN_SAME_NAME))
+            || argument_share(input, user, path)
+                .is_none_or(|share| share.low < MIN_SHARE_OF_SAME_NAME))
 }
-
-/// Files opened for each call of `close` or `fstat` that belongs to them. Chosen.
-const MIN_PART_OPENED: f64 = 0.5;
-
-/// Share of the calls that surely have their name at one place. Chosen: of few calls that were seen nothing is sure.
-const MIN_SAME_NAME: f64 = 0.5;
 
 /// Whether the user's call asks the kernel (nearly) every time.
 fn each_time(user: &UserCall) -> bool {

@@ -152,7 +152,7 @@ fn candidate(
 }
 
 /// Share of all time in a test, of a comparing call with the callee; at most some cycles for each
-/// execution of what is no call.
+/// execution of what is not a call.
 fn share_of(
     input: &AnalysisInput,
     index: usize,

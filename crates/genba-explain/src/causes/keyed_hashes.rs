@@ -12,15 +12,12 @@
 use genba_model::{CallFact, Cause, ConversionFact, ConversionKind, Estimate, Fix};
 
 use crate::candidate::Candidate;
-use crate::constants::counts::MIN_CALLS_HABITUAL;
+use crate::constants::counts::{MIN_CALLS_HABITUAL, MIN_LAST_SIP_ROUNDS};
 use crate::constants::gains::{MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conversion};
 use crate::constants::time_shares::MIN_SHARE_OF_CONVERSION;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::sip_rounds::{SipRounds, sip_rounds};
-
-/// Rounds that finish a hash, at least: SipHash-1-3 has three.
-const MIN_LAST_ROUNDS: usize = 3;
 
 /// What the functions of a program hash: one candidate, since one hasher is exchanged.
 pub(super) fn keyed_hashes(input: &AnalysisInput, all: f64) -> Option<Candidate> {
@@ -33,7 +30,11 @@ pub(super) fn keyed_hashes(input: &AnalysisInput, all: f64) -> Option<Candidate>
     };
     let functions = input.functions.iter().enumerate();
     let rounds: Vec<_> = functions.flat_map(of_function).collect();
-    let finishing = || rounds.iter().filter(|one| one.1.rounds >= MIN_LAST_ROUNDS);
+    let finishing = || {
+        rounds
+            .iter()
+            .filter(|one| one.1.rounds >= MIN_LAST_SIP_ROUNDS)
+    };
     let times = |(number, at): (usize, usize)| input.functions[number].counts[at];
     let hashes: u64 = (finishing())
         .map(|(number, one)| times((*number, one.instructions.start)))

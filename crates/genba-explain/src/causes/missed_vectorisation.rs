@@ -252,7 +252,7 @@ fn is_arithmetic(function: &FunctionInput, one: &HotLoop<'_>, at: usize) -> bool
     if !(float || integer) || data.shortcut != Shortcut::None {
         return false;
     }
-    // Counters and addresses are no data.
+    // Counters and addresses are not data.
     let counts = function.values.writes(at).iter().any(|&(location, value)| {
         location < XMM0 && value_step(function, one.index, value).is_some()
     });
@@ -298,7 +298,7 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
             if !carried || value_step(function, one.index, value).is_some() || found.contains(&at) {
                 continue;
             }
-            // The upper half that a conversion leaves as it was is no part of what is computed.
+            // The upper half that a conversion leaves as it was is not part of what is computed.
             if keeps_upper_half(&function.data[at]) && function.data[at].writes >> location & 1 == 1
             {
                 continue;

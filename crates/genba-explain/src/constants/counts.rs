@@ -405,3 +405,21 @@ pub(crate) const EVICTING_CLEAR_BYTES: f64 = 16.0 * 1024.0;
 
 /// Calls of a function from which it is more than a step of the program that is taken once. Chosen.
 pub(crate) const MIN_CALLS_WITH_CALLEES: u64 = 10;
+
+/// Stores of a function for its caller that are discarded together: one may be a counter.
+pub(crate) const MIN_RESULTS_OF_WORK: usize = 2;
+
+/// Rounds that finish a hash, at least: SipHash-1-3 has three.
+pub(crate) const MIN_LAST_SIP_ROUNDS: usize = 3;
+
+/// The largest divisor that is small: digits of any base, factors.
+pub(crate) const MAX_DIVISOR_OF_WORDS: u64 = 1 << 16;
+
+/// Instructions of a loop that shifts trailing zeros out, a counter's and moves among them. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_TRAILING_ZEROS: usize = 10;
+
+/// The largest base of which two digits together have a table of some kilobytes.
+pub(crate) const MAX_BASE_OF_DIGITS: u64 = 36;
+
+/// Instructions of a loop that shifts leading zeros out, a counter's and moves among them. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_LEADING_ZEROS: usize = 8;

@@ -277,3 +277,31 @@ pub(crate) const MIN_FILE_CALLS: f64 = 100.0;
 /// By how much the calls of a function may differ from those that open files, as a part of these, for it to be called
 /// once for each. Chosen.
 pub(crate) const SAME_NUMBER_OF_CALLS: f64 = 0.1;
+
+/// Executions of a store in an iteration up to which it may be anything. Chosen.
+pub(crate) const MAX_UNSEEN_STORES_OF_RESTART: f64 = 0.02;
+
+/// Part of the time of the loop around up to which what is repeated is one of the things that it does. Chosen.
+pub(crate) const MAX_PART_OF_LOOP_AROUND: f64 = 0.7;
+
+/// Share of a load's executions that bring what the one before brought, lower end of the interval: the
+/// rest is mispredicted at most. Chosen.
+pub(crate) const MIN_SHARE_OF_STEADY_VALUE: f64 = 0.9;
+
+/// Difference of shares up to which zeros that stay for long come and go together. Chosen.
+pub(crate) const MAX_DIFFERENCE_OF_SAME_SHARE: f64 = 0.01;
+
+/// Part of a page that reads of a page get on average, the last of each file among them. Chosen.
+pub(crate) const MIN_PART_OF_FULL_BUFFER: f64 = 0.95;
+
+/// Share of the calls that ask for the same number of bytes. Chosen.
+pub(crate) const MIN_SHARE_OF_SAME_SIZE: f64 = 0.9;
+
+/// Files opened for each call of `close` or `fstat` that belongs to them. Chosen.
+pub(crate) const MIN_PART_OPENED: f64 = 0.5;
+
+/// Share of the calls that surely have their name at one place. Chosen: of few calls that were seen nothing is sure.
+pub(crate) const MIN_SHARE_OF_SAME_NAME: f64 = 0.5;
+
+/// Part of all instructions up to which a repeated call is one of the things that a program does. Chosen.
+pub(crate) const MAX_PART_OF_REPEATED_CALL: f64 = 0.7;

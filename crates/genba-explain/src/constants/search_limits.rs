@@ -129,3 +129,55 @@ pub(crate) const MAX_PLACES_WITH_CALLEES: usize = 3;
 
 /// Links of a list that one iteration of an unrolled loop follows. GCC and LLVM unroll by up to eight.
 pub(crate) const MAX_LINKS_PER_ITERATION: usize = 8;
+
+/// Calls that are followed from a repeated call to others inside it.
+pub(crate) const MAX_CALLERS_FOLLOWED: u32 = 4;
+
+/// Callees that are looked into for searches and copies.
+pub(crate) const MAX_CALLEES_FOLLOWED: u32 = 3;
+
+/// Calls between who hands a piece on and who hands it on in turn.
+pub(crate) const MAX_CALLS_BETWEEN_PIECES: u32 = 3;
+
+/// Sums, shifts and conversions between a position and the address that is made of it.
+pub(crate) const MAX_DEPTH_OF_ADDRESS: u32 = 6;
+
+/// Moves and conversions that are followed from an operand to its load.
+pub(crate) const MAX_MOVES_TO_OPERAND: u32 = 6;
+
+/// Loads of zeros that a finding shows.
+pub(crate) const MAX_LOADS_SHOWN: usize = 3;
+
+/// Instructions that one value may spare.
+pub(crate) const MAX_SPARED_INSTRUCTIONS: usize = 256;
+
+/// Readers of a value and of its copies that are looked at.
+pub(crate) const MAX_READERS_OF_PRODUCT: usize = 64;
+
+/// Instructions that are followed from a comparison to what it compares.
+pub(crate) const MAX_DEPTH_OF_CHECK: u32 = 5;
+
+/// Moves and conversions that are followed from a store to the call that made its value.
+pub(crate) const MAX_MOVES_TO_STORE: u32 = 4;
+
+/// Instructions of discarded work that are followed.
+pub(crate) const MAX_INSTRUCTIONS_OF_WORK: usize = 256;
+
+/// Functions that a comparison of the user's own may call in turn, one in the other: of letters, of
+/// elements.
+pub(crate) const MAX_DEPTH_OF_COMPARISON: u32 = 2;
+
+/// Moves and ways by which a number comes to where it is halved.
+pub(crate) const MAX_STEPS_TO_RANGE: u32 = 5;
+
+/// Values that the tests of a chain may look at.
+pub(crate) const MAX_ROOTS_OF_TEST: usize = 2;
+
+/// Jumps from a test to the next one. Chosen.
+pub(crate) const MAX_JUMPS_BETWEEN_TESTS: u32 = 3;
+
+/// Functions of general formatting that are looked at, those with most time.
+pub(crate) const MAX_FORMATTING_FUNCTIONS: usize = 32;
+
+/// Callees that are looked at, one in the other.
+pub(crate) const MAX_DEPTH_OF_EFFECTS: u32 = 3;

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn formatting_is_told_from_passing_text_on() {
+    fn formatting_is_distinguished_from_passing_text_on() {
         for (name, kind) in [
             ("std::ostream::operator<<", Formatting::Item),
             (

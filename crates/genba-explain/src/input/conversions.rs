@@ -5,7 +5,9 @@ use std::collections::HashSet;
 
 use genba_model::ConversionKind;
 
-use crate::constants::search_limits::{MAX_FORMAT_BYTES, MAX_USERS_OF_CONVERSION};
+use crate::constants::search_limits::{
+    MAX_FORMAT_BYTES, MAX_FORMATTING_FUNCTIONS, MAX_USERS_OF_CONVERSION,
+};
 use crate::constants::time_shares::MIN_SHARE_OF_CONVERSION;
 use crate::input::analysis_input::{FunctionInput, UserCall};
 use crate::input::call_paths::CallPaths;
@@ -243,9 +245,6 @@ fn share_of_library(
     let inside: f64 = of_library.map(|call| call.share).sum();
     inclusive.own_share(id) + inside
 }
-
-/// Functions of general formatting that are looked at, those with most time.
-const MAX_FORMATTING_FUNCTIONS: usize = 32;
 
 /// `<u32 as core::fmt::Display>::fmt`: called by the library's loop over the arguments.
 fn is_rust_item(name: &str) -> bool {

@@ -82,7 +82,7 @@ pub struct FunctionInput {
     pub values: Values,
     /// Share of all time.
     pub heat: Vec<f64>,
-    /// Samples.
+    /// Samples by instruction, skid-corrected.
     pub samples: Vec<f64>,
     /// Counted: executions.
     pub counts: Vec<u64>,

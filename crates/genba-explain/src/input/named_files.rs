@@ -14,7 +14,7 @@ pub struct NamedFiles {
 /// Calls of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileCalls {
-    /// All.
+    /// Number of calls.
     pub calls: u64,
     /// Different files; one that was changed in between counts as another. At least: those that were not told apart count
     /// as different.

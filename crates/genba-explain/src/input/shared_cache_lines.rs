@@ -20,7 +20,7 @@ use genba_attribution::{ResolveOptions, ResolvedProfile};
 /// write from several threads; `None` where it has no registers.
 ///
 /// # Errors
-/// When the file is no recording.
+/// When the file is not a recording.
 pub fn shared_lines(
     path: &Path,
     input: &AnalysisInput,

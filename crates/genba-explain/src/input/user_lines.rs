@@ -9,7 +9,7 @@ use crate::input::runtime_services::is_copy_function;
 /// A line of the user's with what it asks for.
 #[derive(Clone, Debug)]
 pub struct UserLine<'a> {
-    /// Where.
+    /// Site of the line.
     pub site: FindingSite,
     /// Calls of the service.
     pub calls: f64,

@@ -21,7 +21,7 @@ use crate::input::value_numbering;
 /// A value: a number, and a constant added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value {
-    /// Which.
+    /// Number of the value without the constant; equal numbers are equal values.
     pub number: u32,
     /// What is added.
     pub offset: i64,

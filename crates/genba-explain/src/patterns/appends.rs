@@ -4,7 +4,7 @@
 //! then read the buffer's pointer and length again for each element, store the new length, test for
 //! room, and may end the text anew. The length goes round through memory, so that each iteration
 //! waits for the store of the one before. A local pointer needs none of that. The rare way that makes
-//! the buffer larger is no part of it.
+//! the buffer larger is not part of it.
 //!
 //! **Source.** ISO C 6.5 p7 (character types alias everything); A. Fog, "Optimizing software in C++",
 //! section 8.3 ("Pointer aliasing"); store forwarding takes 4 to 5 cycles ("Instruction tables").

@@ -27,7 +27,7 @@ use crate::patterns::observed_sites::ObservedSites;
 pub struct Call<'a> {
     /// Index of the calling function in [`AnalysisInput::functions`].
     pub caller: usize,
-    /// Where.
+    /// Place of the call, with its counts.
     pub site: &'a CallSite,
     /// What it calls.
     pub target: &'a CallTarget,
@@ -42,7 +42,7 @@ pub fn all_calls(input: &AnalysisInput) -> impl Iterator<Item = Call<'_>> {
         .iter()
         .enumerate()
         .filter(|(_, f)| f.counted);
-    // Stubs of the linker are no callers: calls through them are reported at the call.
+    // Stubs of the linker are not callers: calls through them are reported at the call.
     let counted = counted.filter(|(_, function)| !function.function.ends_with("@plt"));
     counted.flat_map(move |(caller, function)| {
         let sites = function.call_sites.iter();

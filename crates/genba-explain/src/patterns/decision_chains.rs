@@ -8,7 +8,9 @@ use crate::constants::counts::{
     MIN_PART_FROM_TEST_BEFORE, MIN_TESTS_OF_MAIN_VALUE, SELDOM_EXECUTIONS,
 };
 use crate::constants::registers::{FLAGS, POINTER_ARGUMENTS, RAX, XMM0};
-use crate::constants::search_limits::{MAX_EXPRESSION_DEPTH, MAX_TESTS_OF_CHAIN};
+use crate::constants::search_limits::{
+    MAX_EXPRESSION_DEPTH, MAX_JUMPS_BETWEEN_TESTS, MAX_ROOTS_OF_TEST, MAX_TESTS_OF_CHAIN,
+};
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::calls::index_of;
@@ -23,7 +25,7 @@ enum Root {
     Value(u32),
     /// Bytes of eight that are next to one another in memory.
     Word { base: u32, word: i64 },
-    /// What is compared with constants by calls: their arguments that are no constants.
+    /// What is compared with constants by calls: their arguments that are not constants.
     Compared([Option<Value>; POINTER_ARGUMENTS.len()]),
 }
 
@@ -34,7 +36,7 @@ pub struct Test {
     pub branch: usize,
     /// Its block's instructions.
     pub instructions: std::ops::Range<usize>,
-    /// Executions.
+    /// How often the test was executed.
     pub executions: u64,
     /// The call that compares, where there is one.
     pub call: Option<usize>,
@@ -103,7 +105,7 @@ pub fn decision_chains(input: &AnalysisInput, function: &FunctionInput) -> Vec<D
             continue;
         }
         let of_one = Growing::from(input, function, block, 1);
-        let of_two = Growing::from(input, function, block, MAX_ROOTS);
+        let of_two = Growing::from(input, function, block, MAX_ROOTS_OF_TEST);
         let longer = of_two.filter(|two| {
             let before = of_one.as_ref().map_or(0, |one| one.tests.len());
             two.tests.len() > before && two.of_main_value() >= MIN_TESTS_OF_MAIN_VALUE
@@ -122,9 +124,6 @@ pub fn decision_chains(input: &AnalysisInput, function: &FunctionInput) -> Vec<D
     }
     found
 }
-
-/// Values that the tests of a chain may look at.
-const MAX_ROOTS: usize = 2;
 
 /// A chain to which tests are added at its end.
 struct Growing {
@@ -227,9 +226,6 @@ pub(crate) fn behind_jumps(function: &FunctionInput, block: BlockId) -> Option<B
     None
 }
 
-/// Jumps from a test to the next one. Chosen.
-const MAX_JUMPS_BETWEEN_TESTS: u32 = 3;
-
 /// How often control goes from one block to a successor, for blocks that end in a conditional jump.
 pub(crate) fn edge(function: &FunctionInput, from: BlockId, to: BlockId) -> Option<u64> {
     let last = (function.flow.blocks()[from as usize].instructions.end as usize).checked_sub(1)?;
@@ -295,7 +291,7 @@ fn comparison_before(
     (tests_result && compares).then_some(call)
 }
 
-/// The arguments of a comparing call that are no constants, where at least one is one.
+/// The arguments of a comparing call that are not constants, where at least one is one.
 fn compared(input: &AnalysisInput, function: &FunctionInput, call: usize) -> Option<Root> {
     let site = function.call_sites.iter().find(|site| site.at == call)?;
     let taken = site.targets.first().map(|one| arguments_of(input, one))?;
@@ -343,7 +339,7 @@ pub(crate) fn is_pure(
     })
 }
 
-/// The roots of what an instruction reads, [`MAX_ROOTS`] at most.
+/// The roots of what an instruction reads, [`MAX_ROOTS_OF_TEST`] at most.
 fn roots_of_instruction(function: &FunctionInput, at: usize, depth: u32) -> Option<Vec<Root>> {
     let depth = depth.checked_sub(1)?;
     let data = function.data.get(at)?;
@@ -366,7 +362,7 @@ fn roots_of_instruction(function: &FunctionInput, at: usize, depth: u32) -> Opti
             None => roots.push(word(function, address)?),
         }
     }
-    // What a condition is put into a part of is no part of it.
+    // What a condition is put into a part of is not part of it.
     let sets = function.code[at].mnemonic.starts_with("set");
     for &(location, value) in function.values.reads(at) {
         let of_address = from_memory && data.data_reads >> location & 1 == 0;
@@ -394,7 +390,7 @@ fn roots_of_instruction(function: &FunctionInput, at: usize, depth: u32) -> Opti
             distinct.push(root);
         }
     }
-    (1..=MAX_ROOTS)
+    (1..=MAX_ROOTS_OF_TEST)
         .contains(&distinct.len())
         .then_some(distinct)
 }

@@ -10,6 +10,7 @@
 //! **Source.** T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", PLDI 1994; A.
 //! Alexandrescu, "Three Optimization Tips for C++", 2012 (two digits with each division, from a table).
 
+use crate::constants::counts::MAX_BASE_OF_DIGITS;
 use crate::constants::registers::{RAX, RDX, XMM0};
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::input::analysis_input::FunctionInput;
@@ -30,9 +31,6 @@ pub(crate) struct DigitLoop {
     pub base: u64,
 }
 
-/// The largest base of which two digits together have a table of some kilobytes.
-const MAX_BASE: u64 = 36;
-
 /// The digit loop that a loop is, if it is one.
 pub(crate) fn digit_loop(found: &HotLoop<'_>) -> Option<DigitLoop> {
     if found.has_opaque() {
@@ -42,7 +40,7 @@ pub(crate) fn digit_loop(found: &HotLoop<'_>) -> Option<DigitLoop> {
     let uses = Uses::of(found.input);
     let (division, base) = found.usual().find_map(|at| {
         let (dividend, quotient, base) = division(found, &uses, at)?;
-        let left = (2..=MAX_BASE).contains(&base) && !base.is_power_of_two();
+        let left = (2..=MAX_BASE_OF_DIGITS).contains(&base) && !base.is_power_of_two();
         (left && goes_on_as(found, dividend, quotient)).then_some((at, base))
     })?;
     Some(DigitLoop {
@@ -119,7 +117,9 @@ fn narrow_divisor_of(reciprocal: u64, shift: u32) -> Option<u64> {
         return None;
     }
     let divisor = (one + reciprocal / 2) / reciprocal;
-    (divisor <= u128::from(MAX_BASE) && divisor > 1 && one.div_ceil(divisor) == reciprocal)
+    (divisor <= u128::from(MAX_BASE_OF_DIGITS)
+        && divisor > 1
+        && one.div_ceil(divisor) == reciprocal)
         .then_some(divisor as u64)
 }
 

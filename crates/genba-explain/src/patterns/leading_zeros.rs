@@ -8,19 +8,17 @@
 
 use genba_code::Flow;
 
+use crate::constants::counts::MAX_INSTRUCTIONS_OF_LEADING_ZEROS;
 use crate::constants::registers::{FLAGS, XMM0};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{CONSTANT, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 
-/// Instructions of such a loop, a counter's and moves among them.
-const MAX_INSTRUCTIONS: usize = 8;
-
 /// The shift in a loop that shifts leading zeros out.
 pub(crate) fn leading_zeros(found: &HotLoop<'_>) -> Option<usize> {
     let function = found.input;
     let memory = |&at: &usize| !function.data[at].memory.is_empty();
-    if found.members.len() > MAX_INSTRUCTIONS
+    if found.members.len() > MAX_INSTRUCTIONS_OF_LEADING_ZEROS
         || found.usual().count() != found.members.len()
         || found.has_opaque()
         || found.members.iter().any(memory)

@@ -6,8 +6,8 @@ use genba_model::{CodePoint, ObservedFact};
 use genba_observe::{Observations, OverwrittenBuffer, Seen};
 
 use crate::constants::observations::{
-    MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MIN_BURSTS, MIN_ONE_VALUE, MIN_ONE_VALUE_LOW,
-    MIN_REPEATED, MIN_SEEN,
+    MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MAX_PART_OF_REPEATED_CALL, MIN_BURSTS,
+    MIN_ONE_VALUE, MIN_ONE_VALUE_LOW, MIN_REPEATED, MIN_SEEN,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
@@ -158,9 +158,6 @@ impl<'a> ObservedSites<'a> {
         site.targets.iter().find(same)
     }
 }
-
-/// Part of all instructions up to which a repeated call is one of the things that a program does. Chosen.
-const MAX_PART_OF_REPEATED_CALL: f64 = 0.7;
 
 /// Whether a share rests on enough executions and bursts.
 pub(crate) fn is_enough(seen: &Seen) -> bool {

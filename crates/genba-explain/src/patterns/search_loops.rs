@@ -3,7 +3,9 @@
 use genba_code::{Flow, MemoryAccess, Opaque, STACK_POINTER, Shortcut};
 
 use crate::constants::registers::{FLAGS, RESULTS};
-use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
+use crate::constants::search_limits::{
+    MAX_DEPTH_OF_COMPARISON, MAX_INSTRUCTIONS_TO_TEST, MAX_STEPS_TO_RANGE,
+};
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::runtime_services::is_scan_function;
 use crate::input::values::{Origin, Value};
@@ -63,10 +65,6 @@ pub(crate) fn is_comparison(input: &AnalysisInput, target: &CallTarget) -> bool 
     compares(&target.function)
         || index_of(input, &target.function, &target.module).is_some_and(reads)
 }
-
-/// Functions that a comparison of the user's own may call in turn, one in the other: of letters, of
-/// elements.
-const MAX_DEPTH_OF_COMPARISON: u32 = 2;
 
 fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
     let function = &input.functions[index];
@@ -233,9 +231,6 @@ pub(crate) fn halves(function: &FunctionInput, index: u32) -> bool {
             && halved.any(|&(_, value)| is_of_two(function, value, MAX_STEPS_TO_RANGE))
     })
 }
-
-/// Moves and ways by which a number comes to where it is halved.
-const MAX_STEPS_TO_RANGE: u32 = 5;
 
 /// Whether a value is, on one way at least, a sum or difference of two registers.
 fn is_of_two(function: &FunctionInput, value: Value, steps: u32) -> bool {

@@ -73,7 +73,7 @@ fn misses(input: &AnalysisInput, slow: &Slow) -> bool {
     };
     let function = &input.functions[slow.function];
     let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
-    // What prefetching brings in time is no miss.
+    // What prefetching brings in time is not a miss.
     let least = match slow.kind {
         Kind::Strides => MIN_MISS_RATE_STRIDES,
         Kind::Chase | Kind::Scattered => MIN_MISS_RATE,

@@ -7,19 +7,17 @@
 
 use genba_code::Flow;
 
+use crate::constants::counts::MAX_INSTRUCTIONS_OF_TRAILING_ZEROS;
 use crate::constants::registers::XMM0;
 use crate::input::values::{Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
-
-/// Instructions of such a loop, a counter's and moves among them.
-const MAX_INSTRUCTIONS: usize = 10;
 
 /// The test of the lowest bit in a loop that shifts zeros out.
 pub(crate) fn trailing_zeros(found: &HotLoop<'_>) -> Option<usize> {
     let function = found.input;
     let memory = |&at: &usize| !function.data[at].memory.is_empty();
     let straight = found.usual().count() == found.members.len();
-    if found.members.len() > MAX_INSTRUCTIONS
+    if found.members.len() > MAX_INSTRUCTIONS_OF_TRAILING_ZEROS
         || !straight
         || found.has_opaque()
         || found.members.iter().any(memory)

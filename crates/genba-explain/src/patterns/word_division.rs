@@ -9,6 +9,7 @@
 //! **Source.** D. Knuth, *The Art of Computer Programming* 2, section 4.4 (method 1b, and exercise on
 //! conversion by larger radices); T. Granlund, P. Montgomery, PLDI 1994 (the reciprocal).
 
+use crate::constants::counts::MAX_DIVISOR_OF_WORDS;
 use crate::constants::registers::{RDX, XMM0};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
@@ -27,9 +28,6 @@ pub(crate) struct WordDivision {
     /// Digits that one pass could take.
     pub digits: u32,
 }
-
-/// The largest divisor that is small: digits of any base, factors.
-const MAX_DIVISOR: u64 = 1 << 16;
 
 /// Whether a loop divides a number of many words by a small constant.
 pub(crate) fn word_division(found: &HotLoop<'_>) -> Option<WordDivision> {
@@ -81,8 +79,8 @@ pub(crate) fn divisor_of(reciprocal: u64, shift: u32) -> Option<u64> {
     let one = 1u128.checked_shl(u64::BITS + shift)?;
     let reciprocal = u128::from(reciprocal);
     let divisor = (one + reciprocal / 2) / reciprocal;
-    let fits =
-        (2..=u128::from(MAX_DIVISOR)).contains(&divisor) && one.div_ceil(divisor) == reciprocal;
+    let fits = (2..=u128::from(MAX_DIVISOR_OF_WORDS)).contains(&divisor)
+        && one.div_ceil(divisor) == reciprocal;
     fits.then_some(divisor as u64)
 }
 

@@ -2,6 +2,7 @@
 
 use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 
+use crate::constants::search_limits::{MAX_INSTRUCTIONS_OF_WORK, MAX_MOVES_TO_STORE};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
@@ -18,12 +19,9 @@ pub(crate) fn call_behind(
         .filter(|one| data.data_reads >> one.0 & 1 == 1)
         .map(|one| one.1);
     stored
-        .filter_map(|value| call_of(function, value, MAX_MOVES_FOLLOWED))
+        .filter_map(|value| call_of(function, value, MAX_MOVES_TO_STORE))
         .next()
 }
-
-/// Moves and conversions that are followed from a store to the call that made its value.
-const MAX_MOVES_FOLLOWED: u32 = 4;
 
 fn call_of(function: &FunctionInput, value: Value, depth: u32) -> Option<(usize, Option<Value>)> {
     let depth = depth.checked_sub(1)?;
@@ -90,7 +88,7 @@ pub(crate) fn feeding_only(function: &FunctionInput, uses: &Uses, stores: &[usiz
             let only = results
                 .flat_map(|one| uses.readers(one.1))
                 .all(|reader| found.contains(&reader));
-            if only && found.len() < MAX_WORK {
+            if only && found.len() < MAX_INSTRUCTIONS_OF_WORK {
                 found.push(maker);
             }
         }
@@ -98,6 +96,3 @@ pub(crate) fn feeding_only(function: &FunctionInput, uses: &Uses, stores: &[usiz
     found.sort_unstable();
     found
 }
-
-/// Instructions of discarded work that are followed.
-const MAX_WORK: usize = 256;

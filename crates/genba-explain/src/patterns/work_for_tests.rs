@@ -4,14 +4,12 @@ use genba_code::{Flow, Locations, MemoryAccess, STACK_POINTER, entry_reads};
 
 use crate::causes::loop_invariant_call::is_mathematics;
 use crate::constants::registers::{ARGUMENTS, FLAGS, RESULTS, XMM0};
+use crate::constants::search_limits::MAX_INSTRUCTIONS_OF_WORK;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value, bits};
 use crate::patterns::calls::index_of;
 use crate::patterns::invariance::value_at;
-
-/// Instructions that are followed from one test.
-const MAX_WORK: usize = 256;
 
 /// A function whose tests are looked at.
 pub(crate) struct TestedFunction<'a> {
@@ -49,7 +47,7 @@ impl<'a> TestedFunction<'a> {
             for maker in self.makers(reader) {
                 let data = &function.data[maker];
                 let call = data.opaque.is_some();
-                if found.contains(&maker) || found.len() >= MAX_WORK {
+                if found.contains(&maker) || found.len() >= MAX_INSTRUCTIONS_OF_WORK {
                     continue;
                 }
                 let allowed = match call {
@@ -87,7 +85,7 @@ impl<'a> TestedFunction<'a> {
             next += 1;
             match function.values.origin(value) {
                 Origin::Instruction(at) => found.push(at as usize),
-                Origin::Join(_) if values.len() < MAX_WORK => {
+                Origin::Join(_) if values.len() < MAX_INSTRUCTIONS_OF_WORK => {
                     let met = function.values.met(value).iter();
                     let new: Vec<Value> =
                         met.filter(|one| !values.contains(one)).copied().collect();
@@ -113,7 +111,7 @@ impl<'a> TestedFunction<'a> {
         }
         let call = function.data[maker].opaque.is_some();
         let results = function.values.writes(maker).iter();
-        // What a call leaves in the registers that it may change is no result.
+        // What a call leaves in the registers that it may change is not a result.
         let results = results.filter(|one| !call || RESULTS.contains(&one.0));
         results.filter(|one| one.0 < FLAGS).all(|one| {
             let handed = (self.handed.iter())

@@ -70,7 +70,7 @@ fn line_that_asks_is_behind_all_wrappers() {
 }
 
 #[test]
-fn functions_with_work_of_their_own_and_few_allocations_are_no_wrappers() {
+fn functions_with_work_of_their_own_and_few_allocations_are_not_wrappers() {
     assert_eq!(found(&input(0.5, 200, 360)), None, "computes");
     assert_eq!(found(&input(0.05, 12, 360)), None, "asks seldom");
     assert_eq!(found(&input(0.5, 12, 20)), None, "seen too seldom");

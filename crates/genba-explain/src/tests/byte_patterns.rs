@@ -101,7 +101,7 @@ fn bytes_of_a_stream_whose_position_is_in_memory_are_found() {
     let found = appends(read_line(1));
     assert_eq!(found.len(), 1);
     assert!(found[0].residual_fraction.value < 0.5);
-    // One letter of two, and the same letter each time, are no run.
+    // One letter of two, and the same letter each time, are not a run.
     assert!(appends(read_line(2)).is_empty());
     assert!(appends(read_line(0)).is_empty());
 }
@@ -265,7 +265,7 @@ fn bytes_tested_without_branches_are_found() {
 }
 
 #[test]
-fn short_texts_branches_and_orders_are_no_tests_without_branches() {
+fn short_texts_branches_and_orders_are_not_tests_without_branches() {
     assert!(tests_of(100, Outcome::Selected).is_empty(), "short");
     assert!(tests_of(1_000_000, Outcome::Branch).is_empty(), "a branch");
     assert!(
@@ -411,7 +411,7 @@ fn what_finds_each_piece_is_called_once_for_a_run_then() {
 }
 
 #[test]
-fn words_and_large_pieces_are_no_runs() {
+fn words_and_large_pieces_are_not_runs() {
     assert!(putting(1.8, 0.3).is_empty(), "seldom continued");
     assert!(putting(64.0, 0.97).is_empty(), "large pieces");
 }

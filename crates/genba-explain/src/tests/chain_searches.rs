@@ -73,7 +73,7 @@ fn chain_whose_hashes_are_compared_first_is_searched() {
 }
 
 #[test]
-fn short_chains_and_filters_are_no_searches() {
+fn short_chains_and_filters_are_not_searches() {
     assert!(!is_found(12, IfEqual::ComparesNames, 0));
     assert!(
         !is_found(2000, IfEqual::Counts, 1),

@@ -183,7 +183,7 @@ fn look_up_of_an_account_has_the_time_of_the_files_that_it_opens() {
         (found[0].share.unwrap_or(0.0) - 0.35).abs() < 0.01,
         "{found:?}"
     );
-    // Other conversions are no work of the kernel: a stream without a buffer is not the format's doing.
+    // Other conversions are not work of the kernel: a stream without a buffer is not the format's doing.
     let text = costly_conversion::detect(&opening_files(ConversionKind::TimeText, "strftime"));
     assert!((text[0].share.unwrap_or(0.0) - 0.1).abs() < 0.01);
 }

@@ -143,7 +143,7 @@ fn large_copies_are_found_by_the_sizes_that_bursts_saw() {
 }
 
 #[test]
-fn many_short_copies_are_no_large_ones() {
+fn many_short_copies_are_not_large_ones() {
     assert!(memory_bound_copy::detect(&copying_by(200.0, 40)).is_empty());
     let unseen = memory_bound_copy::detect(&copying_by(20_000.0, 1));
     assert!(unseen.is_empty(), "one burst");

@@ -118,7 +118,7 @@ fn division_for_each_digit_is_found_for_both_widths() {
 }
 
 #[test]
-fn short_numbers_hashes_and_single_remainders_are_no_digits() {
+fn short_numbers_hashes_and_single_remainders_are_not_digits() {
     let digit =
         |list: &[Candidate]| (list.iter()).any(|one| matches!(one.fix, Fix::PairsOfDigits { .. }));
     assert!(!digit(&of_words(2, 0xcccc_cccc_cccc_cccd)), "two digits");

@@ -73,7 +73,7 @@ fn left(input: &AnalysisInput) -> f64 {
 }
 
 #[test]
-fn object_that_only_lives_in_the_frame_is_no_argument_through_memory() {
+fn object_that_only_lives_in_the_frame_is_not_an_argument_through_memory() {
     assert!(left(&tests_of_object(true)) < left(&tests_of_object(false)));
 }
 

@@ -235,7 +235,7 @@ fn keys(cycles: f64) -> AnalysisInput {
 }
 
 #[test]
-fn load_behind_a_link_of_its_own_iteration_is_no_pointer_chase() {
+fn load_behind_a_link_of_its_own_iteration_is_not_a_pointer_chase() {
     assert_eq!(count(&pointer_chase::detect(&keys(80.0))), 0);
     assert_eq!(count(&cache_miss::detect(&keys(80.0))), 1);
 }

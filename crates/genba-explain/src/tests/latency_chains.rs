@@ -116,7 +116,7 @@ fn sums_whose_remainder_is_taken_at_each_step_may_defer_it() {
     let two = integer_latency_chain::detect(&remainders_of_two_sums());
     assert_eq!(count(&two), 1);
     assert!(two[0].residual_fraction.value < 0.5);
-    // The remainder is wanted each time; a fraction of the sum is no remainder.
+    // The remainder is wanted each time; a fraction of the sum is not a remainder.
     assert_eq!(
         count(&integer_latency_chain::detect(&remainder(
             true, 65521, true
@@ -129,7 +129,7 @@ fn sums_whose_remainder_is_taken_at_each_step_may_defer_it() {
         ))),
         0
     );
-    // A filter of two other factors is no remainder.
+    // A filter of two other factors is not a remainder.
     let filter = remainder(true, 65000, false);
     assert_eq!(count(&integer_latency_chain::detect(&filter)), 0);
 }

@@ -119,7 +119,7 @@ fn position_that_is_stored_for_each_byte_from_a_register_is_found() {
 }
 
 #[test]
-fn short_runs_are_no_scans_through_memory() {
+fn short_runs_are_not_scans_through_memory() {
     assert!(lexing(4, Position::Stored, Beside::Nothing).is_empty());
     assert!(lexing(4, Position::InRegister, Beside::Nothing).is_empty());
 }
@@ -138,7 +138,7 @@ fn class_of_a_byte_by_a_table_at_a_position_in_a_register_is_tested_wider() {
 }
 
 #[test]
-fn bytes_of_which_something_is_made_are_no_scan() {
+fn bytes_of_which_something_is_made_are_not_a_scan() {
     for beside in [Beside::Sums, Beside::Copies, Beside::OtherStream] {
         assert!(lexing(20, Position::Stored, beside).is_empty());
     }

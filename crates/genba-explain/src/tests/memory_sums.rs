@@ -76,7 +76,7 @@ fn sum_in_memory_is_not_found_in_loops_that_wait_for_something_else() {
 }
 
 #[test]
-fn stores_at_a_fixed_address_that_are_no_sum_are_not_found() {
+fn stores_at_a_fixed_address_that_are_not_sums_are_not_found() {
     for kept in [Kept::Prefix, Kept::Last, Kept::Overlapping] {
         assert!(found(kept, 7.0).is_empty());
     }

@@ -38,14 +38,14 @@ fn nested(part: f64) -> Vec<Candidate> {
 }
 
 #[test]
-fn calls_inside_of_repeated_calls_are_no_finding_of_their_own() {
+fn calls_inside_of_repeated_calls_are_not_a_finding_of_their_own() {
     let found = nested(1.0);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].function, Some(2));
 }
 
 #[test]
-fn call_around_calls_that_take_more_is_no_finding_of_its_own() {
+fn call_around_calls_that_take_more_is_not_a_finding_of_its_own() {
     let found = nested(0.8);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].function, Some(0));

@@ -372,7 +372,7 @@ fn line_that_threads_use_in_turn_is_found_without_samples() {
 }
 
 #[test]
-fn data_that_is_shared_truly_or_seldom_touched_is_no_false_sharing() {
+fn data_that_is_shared_truly_or_seldom_touched_is_not_false_sharing() {
     assert!(false_sharing::detect(&counters(false, 1)).is_empty());
     assert!(false_sharing::detect(&counters(true, 100)).is_empty());
     let mut alone = counters(true, 1);

@@ -350,7 +350,7 @@ fn vectorised_loop_of_a_few_elements_is_found() {
 }
 
 #[test]
-fn searches_by_vectors_and_kept_vectors_are_no_vectorised_loops() {
+fn searches_by_vectors_and_kept_vectors_are_not_vectorised_loops() {
     for kind in [Vectors::Searched, Vectors::Kept] {
         assert!(short_trip_vector_loop::detect(&vectorised_copy(0.0, 2.0, kind)).is_empty());
     }

@@ -157,7 +157,7 @@ fn time_of_copies_is_not_divided_by_their_number() {
 }
 
 #[test]
-fn code_of_libraries_is_no_place_of_its_own() {
+fn code_of_libraries_is_not_a_place_of_its_own() {
     let mut function = scan();
     function.own = false;
     assert!(places(&program(vec![function])).is_empty());

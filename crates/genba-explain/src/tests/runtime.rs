@@ -127,7 +127,7 @@ fn malloc_churn_is_not_found_for_retained_or_cheap_memory() {
 }
 
 #[test]
-fn memory_that_a_library_function_takes_for_itself_is_no_churn_of_its_caller() {
+fn memory_that_a_library_function_takes_for_itself_is_not_churn_of_its_caller() {
     let through = |through: &[&str]| {
         let mut input = churn();
         for one in &mut input.program.runtime {
@@ -471,7 +471,7 @@ fn lock_contention_is_found_for_several_threads_only() {
 }
 
 #[test]
-fn locks_at_the_cost_of_free_ones_are_no_contention_unless_one_cpu_is_faster() {
+fn locks_at_the_cost_of_free_ones_are_not_contention_unless_one_cpu_is_faster() {
     let mut input = locking(2, 0.5);
     // Of 1 s: 5 ns each.
     input.program.runtime = vec![service("lock", vec![user(25, 1e8, &[])])];

@@ -103,7 +103,7 @@ fn search_through_an_iterator_is_found_with_the_time_of_its_steps() {
 }
 
 #[test]
-fn few_elements_and_loops_that_call_for_something_else_are_no_searches() {
+fn few_elements_and_loops_that_call_for_something_else_are_not_searches() {
     assert_eq!(share(5, Second::BringsElement), None, "few elements");
     assert_eq!(share(100, Second::DoesSomethingElse), None, "another call");
 }

@@ -71,7 +71,7 @@ fn rest_moved_to_where_the_search_began_is_a_shift() {
 }
 
 #[test]
-fn find_moved_elsewhere_and_results_that_are_lengths_are_no_shifts() {
+fn find_moved_elsewhere_and_results_that_are_lengths_are_not_shifts() {
     assert!(!moves("__memchr_evex", false), "to another text");
     assert!(!moves("strlen", true), "a length");
     assert!(!moves("malloc", true), "another block");
@@ -136,7 +136,7 @@ fn elements_moved_one_by_one_are_a_shift() {
 }
 
 #[test]
-fn copies_changed_elements_and_short_arrays_are_no_shift() {
+fn copies_changed_elements_and_short_arrays_are_not_a_shift() {
     assert_eq!(removed_by_loop(4000, Loop::Copies), None);
     assert_eq!(removed_by_loop(4000, Loop::Changes), None);
     assert_eq!(removed_by_loop(8, Loop::Removes), None);

@@ -123,7 +123,7 @@ fn passes_over_the_same_elements_that_change_hardly_any_are_quadratic() {
 }
 
 #[test]
-fn passes_that_are_short_count_filter_or_have_no_key_are_no_sweeps() {
+fn passes_that_are_short_count_filter_or_have_no_key_are_not_sweeps() {
     for (elements, kind) in [
         (200, Kind::Plain),
         (20_000, Kind::Constant),
@@ -136,7 +136,7 @@ fn passes_that_are_short_count_filter_or_have_no_key_are_no_sweeps() {
 }
 
 #[test]
-fn passes_over_elements_that_are_made_anew_are_no_sweeps() {
+fn passes_over_elements_that_are_remade_are_not_sweeps() {
     let elements = vec![remove(20_000, Kind::Plain), made_anew(20_000)];
     assert!(!is_sweep(&of_memory(elements, 4e6)));
     // Each element is gone over a few times.

@@ -2,15 +2,15 @@
 
 use genba_loop_model::Change;
 
-use super::MAX_DEPTH;
 use crate::constants::observations::MAX_CYCLES_OF_CHAIN;
 use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::MAX_DEPTH_OF_CHECK;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::usual_values::usually_met;
 
-/// Whether an iteration takes hardly longer than the loop's chain, which the checks are no part of.
+/// Whether an iteration takes hardly longer than the loop's chain, which the checks are not part of.
 pub(super) fn waits_for_chain(input: &AnalysisInput, one: &HotLoop<'_>) -> bool {
     if follows_loads(one) {
         return true;
@@ -31,7 +31,7 @@ fn follows_loads(one: &HotLoop<'_>) -> bool {
     let head = function.flow.loops()[one.index as usize].head;
     let loaded = |value: Value| {
         let mut value = value;
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_DEPTH_OF_CHECK {
             let Origin::Instruction(at) = values.origin(value) else {
                 return false;
             };
@@ -58,7 +58,7 @@ fn follows_loads(one: &HotLoop<'_>) -> bool {
             .into_iter()
             .flatten()
     });
-    // A register that is only restored behind a rare call is no pointer that is followed.
+    // A register that is only restored behind a rare call is not a pointer that is followed.
     numbers
         .filter(|&value| values.origin(value) == Origin::Join(head))
         .any(|value| usually_met(function, value).into_iter().any(loaded))

@@ -35,6 +35,7 @@ use crate::constants::observations::{
     MOST_INSTRUCTIONS_OF_CHECK,
 };
 use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::MAX_DEPTH_OF_CHECK;
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
@@ -286,14 +287,14 @@ impl<'a> Unit<'a> {
         if self.members.binary_search(&compare).is_err() {
             return None;
         }
-        let kind = self.operand_of(compare, MAX_DEPTH);
+        let kind = self.operand_of(compare, MAX_DEPTH_OF_CHECK);
         if kind == Operand::Other || kind == Operand::Constant {
             return None;
         }
         let mut instructions = vec![at, compare];
         self.add_makers(compare, &mut instructions);
         // Of a function only what it loads is known to be fixed.
-        if self.around.is_none() && !self.compares_fixed(compare, MAX_DEPTH) {
+        if self.around.is_none() && !self.compares_fixed(compare, MAX_DEPTH_OF_CHECK) {
             return None;
         }
         Some(Check {
@@ -483,10 +484,8 @@ impl<'a> Unit<'a> {
                 _ => None,
             });
             self.is_end(at, taken.min(all - taken))
-                && compare.is_some_and(|one| self.operand_of(one, MAX_DEPTH) == Operand::Counter)
+                && compare
+                    .is_some_and(|one| self.operand_of(one, MAX_DEPTH_OF_CHECK) == Operand::Counter)
         })
     }
 }
-
-/// Instructions that are followed from a comparison to what it compares.
-const MAX_DEPTH: u32 = 5;

@@ -27,10 +27,11 @@ use crate::causes::loop_invariant_call::arguments;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     AROUND_CALL_SAVED, CYCLES_OF_VALUE_TEST, MIN_BURSTS, MIN_CYCLES_SPARED,
-    MIN_CYCLES_SPARED_BY_STEADY_VALUE, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK, MIN_USUAL_VALUE,
-    MIN_USUAL_VALUE_OF_LOOP,
+    MIN_CYCLES_SPARED_BY_STEADY_VALUE, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK,
+    MIN_SHARE_OF_STEADY_VALUE, MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP,
 };
 use crate::constants::registers::XMM0;
+use crate::constants::search_limits::MAX_MOVES_TO_OPERAND;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Origin, Value};
@@ -113,13 +114,13 @@ impl Scene<'_> {
     fn is_steady(&self, at: usize) -> bool {
         let point = self.sites.point(self.number, at);
         (self.sites.observed.same_loads.iter())
-            .any(|one| Some(one.at) == point && one.seen.share.low >= MIN_STEADY)
+            .any(|one| Some(one.at) == point && one.seen.share.low >= MIN_SHARE_OF_STEADY_VALUE)
     }
 
     /// The load that made a value, through moves, conversions and copies into all parts of a vector.
     fn load_of(&self, value: Value) -> Option<usize> {
         let mut value = value;
-        for _ in 0..MAX_MOVES_FOLLOWED {
+        for _ in 0..MAX_MOVES_TO_OPERAND {
             let Origin::Instruction(at) = self.function.values.origin(value) else {
                 return None;
             };
@@ -196,13 +197,6 @@ impl Scene<'_> {
         }
     }
 }
-
-/// Share of a load's executions that bring what the one before brought, lower end of the interval: the
-/// rest is mispredicted at most. Chosen.
-const MIN_STEADY: f64 = 0.9;
-
-/// Moves and conversions that are followed from an operand to its load.
-const MAX_MOVES_FOLLOWED: u32 = 6;
 
 /// Whether a value goes through an instruction as it is, or as another form of itself.
 fn carries(mnemonic: &str) -> bool {

@@ -6,8 +6,13 @@ use genba_observe::{OperandValues, ValueShare};
 
 use super::{Scene, Spared, carries};
 use crate::candidate::Candidate;
-use crate::constants::observations::{MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP};
+use crate::constants::observations::{
+    MAX_DIFFERENCE_OF_SAME_SHARE, MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP,
+};
 use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::{
+    MAX_LOADS_SHOWN, MAX_READERS_OF_PRODUCT, MAX_SPARED_INSTRUCTIONS,
+};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
 use crate::input::values::Origin;
@@ -170,9 +175,6 @@ fn zero_loads<'a>(scene: &'a Scene<'_>, uses: &Uses) -> Vec<ZeroLoad<'a>> {
     found
 }
 
-/// Difference of shares up to which zeros that stay for long come and go together. Chosen.
-const SAME_SHARE: f64 = 0.01;
-
 impl ZeroLoad<'_> {
     /// Whether one test tells that both are zero: both stay as they are, executed as often, in one loop.
     fn is_zero_with(&self, scene: &Scene<'_>, other: &Self) -> bool {
@@ -184,7 +186,8 @@ impl ZeroLoad<'_> {
             && other.steady
             && around(self) == around(other)
             && function.counts[self.load] == function.counts[other.load]
-            && (self.usual.share.value - other.usual.share.value).abs() <= SAME_SHARE
+            && (self.usual.share.value - other.usual.share.value).abs()
+                <= MAX_DIFFERENCE_OF_SAME_SHARE
     }
 }
 
@@ -225,9 +228,6 @@ fn candidate(
     )
 }
 
-/// Loads of zeros that a finding shows.
-const MAX_LOADS_SHOWN: usize = 3;
-
 /// What need not be executed while these products are zero: sums that they go into, what is made of zeros
 /// alone, and what nobody else reads.
 fn spared_by(function: &FunctionInput, uses: &Uses, products: Vec<usize>) -> Vec<usize> {
@@ -243,7 +243,7 @@ fn spared_by(function: &FunctionInput, uses: &Uses, products: Vec<usize>) -> Vec
             let linear = linear && function.data[reader].memory.is_empty();
             let zero = linear && inputs(function, reader).all(is_zero)
                 || multiplies(mnemonic) && inputs(function, reader).any(is_zero);
-            if !zeros.contains(&reader) && zero && zeros.len() < MAX_SPARED {
+            if !zeros.contains(&reader) && zero && zeros.len() < MAX_SPARED_INSTRUCTIONS {
                 zeros.push(reader);
             }
         }
@@ -260,7 +260,7 @@ fn spared_by(function: &FunctionInput, uses: &Uses, products: Vec<usize>) -> Vec
                 let mut readers = readers_of(function, uses, input).into_iter().peekable();
                 readers.peek().is_some() && readers.all(|reader| all.contains(&reader))
             };
-            if !kept && needless() && all.len() < MAX_SPARED {
+            if !kept && needless() && all.len() < MAX_SPARED_INSTRUCTIONS {
                 all.push(input);
             }
         }
@@ -275,9 +275,6 @@ fn multiplied_further(function: &FunctionInput, uses: &Uses, products: &[usize])
     all.retain(|at| multiplies(function.code[*at].mnemonic) || products.contains(at));
     all
 }
-
-/// Instructions that one value may spare.
-const MAX_SPARED: usize = 256;
 
 /// The instructions that read what an instruction computes, but flags.
 fn readers_of(function: &FunctionInput, uses: &Uses, at: usize) -> Vec<usize> {
@@ -313,7 +310,7 @@ fn products_of(function: &FunctionInput, uses: &Uses, load: usize) -> Vec<usize>
             found.push(at);
             continue;
         }
-        if !carries(mnemonic) || met.len() > MAX_READERS {
+        if !carries(mnemonic) || met.len() > MAX_READERS_OF_PRODUCT {
             // Used for something else: a comparison, an address.
             return Vec::new();
         }
@@ -329,9 +326,6 @@ fn products_of(function: &FunctionInput, uses: &Uses, load: usize) -> Vec<usize>
     found.sort_unstable();
     found
 }
-
-/// Readers of a value and of its copies that are looked at.
-const MAX_READERS: usize = 64;
 
 /// Whether a product, or what it is multiplied with further, is added to something, and nothing else is done with it
 /// or its copies.
@@ -349,7 +343,7 @@ fn is_only_added(function: &FunctionInput, uses: &Uses, product: usize) -> bool 
             if adds(mnemonic) {
                 added = true;
             } else if !(carries(mnemonic) || multiplies(mnemonic) || keeps_zero(mnemonic))
-                || copies.len() > MAX_READERS
+                || copies.len() > MAX_READERS_OF_PRODUCT
                 || function.data[reader].stores()
             {
                 return false;

@@ -7,12 +7,10 @@ use genba_code::Opaque;
 use super::rescan::is_in_frame;
 use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::observations::MIN_WITHOUT_EFFECT;
+use crate::constants::search_limits::MAX_DEPTH_OF_EFFECTS;
 use crate::input::analysis_input::{AnalysisInput, CallTarget};
 use crate::patterns::calls::index_of;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
-
-/// Callees that are looked at, one in the other.
-const MAX_DEPTH_OF_CALLEES: u32 = 3;
 
 /// What instructions leave behind.
 pub(super) struct Effects<'a> {
@@ -41,7 +39,7 @@ impl<'a> Effects<'a> {
 
     /// Whether an instruction changes nothing outside of the frame, itself or by what it calls.
     pub(super) fn has_none(&self, place: (usize, usize)) -> bool {
-        self.has_none_within(place, MAX_DEPTH_OF_CALLEES)
+        self.has_none_within(place, MAX_DEPTH_OF_EFFECTS)
     }
 
     /// Whether any of those that were asked about stores what is there already.

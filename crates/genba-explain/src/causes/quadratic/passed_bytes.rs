@@ -3,12 +3,10 @@
 
 use genba_code::BlockId;
 
+use crate::constants::search_limits::MAX_DEPTH_OF_ADDRESS;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::positions::{Course, Handed};
-
-/// Sums, shifts and conversions between a position and the address that is made of it.
-const MAX_DEPTH_OF_ADDRESS: u32 = 6;
 
 /// Bytes that a load passes in all executions, if each iteration of its innermost loop goes on by at most so many.
 pub(super) fn passed_bytes(

@@ -165,7 +165,7 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
     is_loaded_from(found, value, is_of_element)
 }
 
-/// Whether a value was loaded from an address of this kind, and is no link to the next element.
+/// Whether a value was loaded from an address of this kind, and is not a link to the next element.
 fn is_loaded_from(
     found: &HotLoop<'_>,
     value: Value,

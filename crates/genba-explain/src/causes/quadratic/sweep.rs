@@ -181,7 +181,7 @@ fn stored_number(found: &HotLoop<'_>, at: usize, place: Address) -> Option<usize
         .then_some(load)
 }
 
-/// Whether an instruction compares an element with a key: a value of the pass that is no constant.
+/// Whether an instruction compares an element with a key: a value of the pass that is not a constant.
 pub(super) fn compares_with_key(found: &HotLoop<'_>, at: usize) -> bool {
     let (function, values) = (found.input, &found.input.values);
     let data = &function.data[at];
@@ -238,7 +238,7 @@ pub(super) fn hands_on(found: &HotLoop<'_>, carried: bool) -> bool {
         .any(|&next| live[next as usize] & written != 0)
 }
 
-/// Vector registers that the loop writes before it reads them: what a conditional block moves through one is no sum,
+/// Vector registers that the loop writes before it reads them: what a conditional block moves through one is not a sum,
 /// though such a register may be live behind the function (as a result).
 fn made_anew(found: &HotLoop<'_>) -> u128 {
     let data = found.members.iter().map(|&at| &found.input.data[at]);

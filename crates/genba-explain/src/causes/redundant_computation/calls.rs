@@ -12,6 +12,7 @@ use crate::constants::observations::{
     MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_RECAPTURED, MIN_REPEATED_AMONG_FEW,
     MIN_REPEATED_OF_OBJECT, MIN_SHARE_OF_REPEATED_WORK,
 };
+use crate::constants::search_limits::{MAX_CALLEES_FOLLOWED, MAX_CALLERS_FOLLOWED};
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::runtime_services::is_copy_function;
@@ -93,14 +94,19 @@ fn is_copy(input: &AnalysisInput, copies: &[Candidate], target: &CallTarget) -> 
         members.dedup();
         function.heat_of(members)
     };
-    let of = |index| time_of_kind(input, index, CALLEES_FOLLOWED, &is_copy_function, &copying);
+    let of = |index| {
+        time_of_kind(
+            input,
+            index,
+            MAX_CALLEES_FOLLOWED,
+            &is_copy_function,
+            &copying,
+        )
+    };
     index_of(input, &target.function, &target.module)
         .map(of)
         .is_some_and(|(copying, whole)| copying > MOST_OF_IT * whole)
 }
-
-/// Calls that are followed from a repeated call to others inside it.
-const MAX_CALLERS_FOLLOWED: u32 = 4;
 
 fn repeated<'a>(
     sites: &ObservedSites<'a>,
@@ -199,13 +205,10 @@ fn is_done_elsewhere(one: &DoneElsewhere) -> bool {
         && one.by_chance <= MAX_EQUAL_BY_CHANCE
 }
 
-/// Callees that are looked into for searches and copies.
-const CALLEES_FOLLOWED: u32 = 3;
-
 /// Time in searches, and all time, of a function and what it calls.
 fn searching(input: &AnalysisInput, index: usize) -> (f64, f64) {
     let of = |index: usize| search_heat(input, &input.functions[index]);
-    time_of_kind(input, index, CALLEES_FOLLOWED, &compares, &of)
+    time_of_kind(input, index, MAX_CALLEES_FOLLOWED, &compares, &of)
 }
 
 /// Time of one kind, and all time, of a function and what it calls: `routine` knows functions that do

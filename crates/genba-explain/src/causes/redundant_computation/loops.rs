@@ -7,8 +7,8 @@ use super::{how_repeated, left};
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MIN_CYCLES_OF_REPEATED_LOOP,
-    MIN_SHARE_OF_REPEATED_WORK,
+    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_PART_OF_LOOP_AROUND,
+    MIN_CYCLES_OF_REPEATED_LOOP, MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -102,9 +102,6 @@ fn are_all_of_loop_around(function: &FunctionInput, index: u32, repeated: &[u32]
     let part = function.heat_of(whole.iter().copied().filter(repeats));
     part > MAX_PART_OF_LOOP_AROUND * function.heat_of(whole)
 }
-
-/// Part of the time of the loop around up to which what is repeated is one of the things that it does. Chosen.
-const MAX_PART_OF_LOOP_AROUND: f64 = 0.7;
 
 /// Whether an innermost loop is another one or inside it.
 fn is_inside(function: &FunctionInput, inner: u32, outer: u32) -> bool {

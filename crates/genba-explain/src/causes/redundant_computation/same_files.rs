@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use genba_model::{Cause, Fix, KernelFact};
 
 use crate::candidate::Candidate;
-use crate::constants::gains::MAX_RESIDUAL;
+use crate::constants::gains::{MAX_RESIDUAL, MAX_SAVED_OF_FILE_CALLS};
 use crate::constants::observations::{
     MIN_FILE_CALLS, MIN_REPEATED_AMONG_FEW, MIN_SHARE_OF_REPEATED_WORK, SAME_NUMBER_OF_CALLS,
 };
@@ -139,7 +139,7 @@ fn again(input: &AnalysisInput, kind: Kind, files: &FileCalls) -> Option<Candida
     one.at = Some(site);
     let (least, most) = (again * opener.system_calls, again * opener.share());
     // What follows from the contents is anything between: the middle of what is left, as speed-ups are compared.
-    let left = ((1.0 - least) * (1.0 - most).max(1.0 - MAX_SAVED)).sqrt();
+    let left = ((1.0 - least) * (1.0 - most).max(1.0 - MAX_SAVED_OF_FILE_CALLS)).sqrt();
     one.saves(&[SavedTime::within(
         (1.0, 1.0, 1.0),
         (1.0 - left, least, most),
@@ -155,6 +155,3 @@ fn again(input: &AnalysisInput, kind: Kind, files: &FileCalls) -> Option<Candida
         share: opener.share(),
     }))
 }
-
-/// Part of the time that is saved at most, for the middle: less is left than can be measured.
-const MAX_SAVED: f64 = 0.999;

@@ -15,8 +15,8 @@ use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_RESULT, MIN_CYCLES_OF_REPEATED_LOOP, MIN_ITERATIONS_OF_SEARCH,
-    MIN_SHARE_OF_REPEATED_WORK, MIN_STARTED_OVER, MIN_STORED_AGAIN,
+    CYCLES_OF_KEPT_RESULT, MAX_UNSEEN_STORES_OF_RESTART, MIN_CYCLES_OF_REPEATED_LOOP,
+    MIN_ITERATIONS_OF_SEARCH, MIN_SHARE_OF_REPEATED_WORK, MIN_STARTED_OVER, MIN_STORED_AGAIN,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -124,12 +124,9 @@ fn stored_again(
                 most_executed = most_executed.max(executed);
             }
             // What is hardly ever executed was not seen, and does not matter.
-            _ if (executed as f64) < MAX_UNSEEN_STORES * iterations as f64 => {}
+            _ if (executed as f64) < MAX_UNSEEN_STORES_OF_RESTART * iterations as f64 => {}
             _ => return None,
         }
     }
     least.filter(|_| most_executed as f64 > MOST_OF_IT * iterations as f64)
 }
-
-/// Executions of a store in an iteration up to which it may be anything. Chosen.
-const MAX_UNSEEN_STORES: f64 = 0.02;
