@@ -41,7 +41,7 @@ pub enum ExperimentError {
     /// A measured run cannot be stored.
     #[error("cannot store a measured run: {what}")]
     Keep {
-        /// Why.
+        /// Why it cannot be stored.
         what: String,
     },
     /// Interrupted before the first run had ended.

@@ -90,7 +90,7 @@ pub enum Stop {
     },
     /// When the time is spent, whatever the verdicts.
     Time {
-        /// Seconds.
+        /// Time for all runs, seconds.
         seconds: f64,
     },
 }

@@ -74,6 +74,19 @@ pub fn state_word(offset: u32) -> MemoryOperand {
     )
 }
 
+/// The memory operand at so many bytes from a register's address.
+pub fn at_offset(base: Register, displacement: i64) -> MemoryOperand {
+    MemoryOperand::new(
+        base,
+        Register::None,
+        1,
+        displacement,
+        8,
+        false,
+        Register::None,
+    )
+}
+
 impl EditAssembler {
     /// Returns an empty edit of an instruction.
     ///

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_are_no_pair_and_pairs_without_rounds_are_not_compared() {
+    fn windows_that_are_not_pairs_and_pairs_without_rounds_are_not_compared() {
         let windows = [
             window(1, 2, false, 100, 4),
             window(1, 4, false, 100, 4),

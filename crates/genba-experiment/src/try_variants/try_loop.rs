@@ -83,38 +83,20 @@ pub fn run(
         template, baseline, ..
     } = &start;
     let mut alone = PooledRuns::new(template, vec![baseline.clone()]);
-    let family = contenders
-        .iter()
+    let family = (contenders.iter())
         .filter(|one| one.change.kind != ChangeKind::Layout)
         .count();
-    let uncounted = match options.builds_count {
-        true => 0.0,
-        false => comparer.elapsed(),
-    };
-    let measuring = match options.as_long_as_builds {
-        true => (options.budget).max(comparer.elapsed().min(MAX_SECONDS_AS_BUILDS)),
-        false => options.budget,
-    };
     let rules = RaceRules {
-        until: if options.auto {
-            options.budget * RACE_BUDGET_SHARE
-        } else {
-            measuring + uncounted
-        },
+        until: end_of_race(options, comparer.elapsed()),
         drop_early: options.auto,
         family,
         what: "measuring",
     };
-    if family > 0 {
-        race(
-            comparer,
-            template,
-            baseline,
-            &mut alone,
-            &mut contenders,
-            &rules,
-        )?;
-    }
+    let mut run_race = |contenders: &mut [Contender], rules: &RaceRules| match family {
+        0 => Ok(()),
+        _ => race(comparer, template, baseline, &mut alone, contenders, rules),
+    };
+    run_race(&mut contenders, &rules)?;
     let mut layout = layout_effect(&contenders);
     let mut judged = judge(&contenders, template, layout.as_ref());
     let gains = judged.iter().filter(|one| one.is_gain()).count();
@@ -126,14 +108,7 @@ pub fn run(
             ..rules
         };
         likely_first(&mut contenders);
-        race(
-            comparer,
-            template,
-            baseline,
-            &mut alone,
-            &mut contenders,
-            &rules,
-        )?;
+        run_race(&mut contenders, &rules)?;
         layout = layout_effect(&contenders);
         judged = judge(&contenders, template, layout.as_ref());
     }
@@ -188,6 +163,22 @@ pub fn run(
         loser: loser.map(|index| contenders[index].plan.clone()),
         notes,
     })
+}
+
+/// When the first race ends, seconds of the experiment; `elapsed` have passed by now, in the builds and the first run.
+fn end_of_race(options: &TryOptions, elapsed: f64) -> f64 {
+    if options.auto {
+        return options.budget * RACE_BUDGET_SHARE;
+    }
+    let uncounted = match options.builds_count {
+        true => 0.0,
+        false => elapsed,
+    };
+    let measuring = match options.as_long_as_builds {
+        true => options.budget.max(elapsed.min(MAX_SECONDS_AS_BUILDS)),
+        false => options.budget,
+    };
+    measuring + uncounted
 }
 
 /// Lets the undecided variants that look like gains run, and parks the others.

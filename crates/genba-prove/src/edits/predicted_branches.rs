@@ -81,7 +81,7 @@ mod tests {
             found[0].replicas.map(|one| one.pattern.count_ones()),
             Some(16)
         );
-        // One that was not executed, and what is no branch.
+        // One that was not executed, and what is not a branch.
         let none = plans(&site(&[0x1000]), &code, &shares);
         assert!(none.is_ok_and(|all| all.is_empty()));
     }

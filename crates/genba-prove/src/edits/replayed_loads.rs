@@ -10,7 +10,7 @@ use iced_x86::{
 
 use super::{Plan, Plans};
 use crate::DecodedCode;
-use crate::edit_assembler::{EditAssembler, state_word};
+use crate::edit_assembler::{EditAssembler, at_offset, state_word};
 use crate::register_liveness::is_live_after;
 
 /// Loads of a plan at most.
@@ -167,18 +167,6 @@ impl Load<'_> {
     }
 }
 
-fn at(base: Register, displacement: i64) -> MemoryOperand {
-    MemoryOperand::new(
-        base,
-        Register::None,
-        1,
-        displacement,
-        8,
-        false,
-        Register::None,
-    )
-}
-
 /// Writes what a load will read to the log, before it.
 fn note(code: &DecodedCode, load: &Load<'_>) -> Result<CodeEdit, IcedError> {
     let [(log, _), (value, _)] = load.spare;
@@ -212,7 +200,11 @@ fn note(code: &DecodedCode, load: &Load<'_>) -> Result<CodeEdit, IcedError> {
             Register::None,
         );
         edit.instruction(Instruction::with2(read, part, from)?)?;
-        edit.instruction(Instruction::with2(write, at(log, offset as i64), part)?)?;
+        edit.instruction(Instruction::with2(
+            write,
+            at_offset(log, offset as i64),
+            part,
+        )?)?;
     }
     edit.advance_log(log, value)?;
     load.restore(&mut edit, 2)?;
@@ -235,7 +227,7 @@ fn replay(code: &DecodedCode, load: &Load<'_>, entry: usize) -> Result<CodeEdit,
     replayed.set_memory_displ_size(0);
     edit.instruction(replayed)?;
     edit.executed();
-    let next = at(log, entry as i64);
+    let next = at_offset(log, entry as i64);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
     edit.instruction(Instruction::with2(
         Code::Mov_rm64_r64,

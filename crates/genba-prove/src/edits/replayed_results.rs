@@ -5,13 +5,12 @@
 use genba_count::native::{CodeEdit, EditedBranch, LOG_OFFSET, Replicas, Side};
 use genba_model::{CodeChange, FindingSite};
 use iced_x86::{
-    Code, FlowControl, IcedError, Instruction, InstructionInfoFactory, MemoryOperand, OpAccess,
-    Register,
+    Code, FlowControl, IcedError, Instruction, InstructionInfoFactory, OpAccess, Register,
 };
 
 use super::{Plan, Plans};
 use crate::DecodedCode;
-use crate::edit_assembler::{EditAssembler, state_word};
+use crate::edit_assembler::{EditAssembler, at_offset, state_word};
 
 /// Instructions of a plan at most.
 const MAX_INSTRUCTIONS: usize = 8;
@@ -217,18 +216,6 @@ fn flags_are_read(code: &DecodedCode, index: usize) -> bool {
     false
 }
 
-fn at(base: Register, displacement: i64) -> MemoryOperand {
-    MemoryOperand::new(
-        base,
-        Register::None,
-        1,
-        displacement,
-        8,
-        false,
-        Register::None,
-    )
-}
-
 /// Writes results to the log.
 fn note(
     edit: &mut EditAssembler,
@@ -251,7 +238,11 @@ fn take_entry(edit: &mut EditAssembler) -> Result<(), IcedError> {
     edit.saved(log, SAVED);
     edit.saved(step, SAVED + 2);
     edit.load_log(log)?;
-    edit.instruction(Instruction::with2(Code::Mov_r64_rm64, step, at(log, 0))?)?;
+    edit.instruction(Instruction::with2(
+        Code::Mov_r64_rm64,
+        step,
+        at_offset(log, 0),
+    )?)?;
     edit.advance_log(log, step)?;
     edit.load(log, SAVED)?;
     edit.restored(log);
@@ -268,11 +259,11 @@ fn write(
     distance: i64,
 ) -> Result<(), IcedError> {
     for &(register, offset) in &results.general {
-        let to = at(log, distance + offset);
+        let to = at_offset(log, distance + offset);
         edit.instruction(Instruction::with2(Code::Mov_rm64_r64, to, register)?)?;
     }
     if let Some(vector) = results.vector {
-        let to = at(log, distance + 16);
+        let to = at_offset(log, distance + 16);
         edit.instruction(Instruction::with2(Code::Movups_xmmm128_xmm, to, vector)?)?;
     }
     Ok(())
@@ -285,17 +276,17 @@ fn replay(edit: &mut EditAssembler, results: &Results, log: Register) -> Result<
         edit.instruction(Instruction::with2(
             Code::Mov_r64_rm64,
             register,
-            at(log, offset),
+            at_offset(log, offset),
         )?)?;
     }
     if let Some(vector) = results.vector {
         edit.instruction(Instruction::with2(
             Code::Movups_xmm_xmmm128,
             vector,
-            at(log, 16),
+            at_offset(log, 16),
         )?)?;
     }
-    let next = at(log, ENTRY as i64);
+    let next = at_offset(log, ENTRY as i64);
     edit.instruction(Instruction::with2(Code::Lea_r64_m, log, next)?)?;
     edit.instruction(Instruction::with2(
         Code::Mov_rm64_r64,
