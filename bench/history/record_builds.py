@@ -6,7 +6,7 @@ anchor is the first build. A block is one run of the anchor and one of the build
 A busy process is started and stopped again every BUSY_BUILDS builds: a real change of the host.
 
 A line of the output is a build of a program:
-    {"program": "sort", "build": 17, "busy": true, "blocks": [[anchor wall, anchor user, wall, user], …]}
+    {"program": "sort", "build": 17, "busy": true, "blocks": [[anchor wall, user, CPU, build wall, user, CPU], …]}
 """
 
 import json
@@ -59,6 +59,12 @@ class Programs:
         shutil.rmtree(self.directory / f"build{number}")
 
 
+def times(run):
+    """Wall, user and CPU time of a run."""
+    _, wall, user, system = run
+    return wall, user, user + system
+
+
 def record(directory, names, builds, blocks, seed, output, tell):
     """Writes the lines of so many builds of the named programs to the file `output`."""
     chance = random.Random(seed)
@@ -81,8 +87,8 @@ def record(directory, names, builds, blocks, seed, output, tell):
                     pair = [("anchor", anchors[name]), ("build", commands[name])]
                     chance.shuffle(pair)
                     runs = {label: runner.run(label, command) for label, command in pair}
-                    rows.append([round(runs[label][column], 7)
-                                 for label in ("anchor", "build") for column in (1, 2)])
+                    rows.append([round(value, 7) for label in ("anchor", "build")
+                                 for value in times(runs[label])])
                 line = {"program": name, "build": number, "busy": busy is not None, "blocks": rows}
                 output.write(json.dumps(line) + "\n")
             output.flush()

@@ -71,7 +71,7 @@ fn steal(sample: &HazardSample) -> Option<Hazard> {
             "the hypervisor took {:.1} % of the runnable CPU time (steal)",
             share * 100.0
         ),
-        Some("measure on a dedicated machine, or compare user time instead of wall time"),
+        Some("measure on a dedicated machine, or compare CPU time instead of wall time"),
     )
 }
 
