@@ -9,7 +9,8 @@
 //!
 //! The noise is that of the series itself: the scatter of neighbouring points, and the
 //! low-frequency part which longer windows show (Allan variance), so that a machine that drifts
-//! makes the test blunter, not wrong. Points whose own values scatter more than that weigh less.
+//! makes the test blunter, not wrong. Points whose own values scatter more than that weigh less. Where the points around a
+//! place scatter more than the series, their noise counts: a machine may be busy for a while.
 
 use genba_model::Estimate;
 
@@ -39,6 +40,13 @@ const UNCERTAIN_ERROR: f64 = 1.3;
 const CLIP: f64 = 3.0;
 /// Points of the running median on either side.
 const MEDIAN_REACH: usize = 2;
+/// Probability that chance alone makes points scatter as much as it takes for their own scatter to count.
+const SCATTER_BY_CHANCE: f64 = 0.05;
+/// Steps between neighbours on either side of a place that say how large the noise is there.
+const LOCAL_STEPS: usize = 12;
+/// Errors of that estimate by which it must exceed the noise of the series; of 1.7 and 2.5 the one with fewer false
+/// changes where the noise changes unseen, and as many steps found (`docs/history.md`).
+const ERRORS_OF_LOCAL_NOISE: f64 = 1.7;
 /// Longest window of the Allan variance, and points that it needs for each of its own.
 const MAX_ALLAN_WINDOW: usize = 32;
 const POINTS_PER_ALLAN_WINDOW: usize = 16;
@@ -169,6 +177,14 @@ struct Prepared {
     /// Sums of weights and of weighted values before each point.
     weights: Vec<f64>,
     sums: Vec<f64>,
+    /// Sums of weighted squares of values, from their median.
+    squares: Vec<f64>,
+    /// Quantile of χ² by degrees of freedom, which the scatter of a window must exceed.
+    scatter_limits: Vec<f64>,
+    /// Standard error of a point near each place: that of the series, or more.
+    local: Vec<f64>,
+    /// Median of the values: sums are of differences from it.
+    centre: f64,
     /// Standard error of a point.
     sigma: f64,
     /// Variance of the low-frequency noise.
@@ -188,6 +204,8 @@ impl Prepared {
             .max(f64::EPSILON);
         let mut weights = vec![0.0];
         let mut sums = vec![0.0];
+        let mut squares = vec![0.0];
+        let centre = median(&values)?;
         for (index, value) in values.iter().enumerate() {
             let weight = match errors[index] > UNCERTAIN_ERROR * sigma {
                 true => (sigma / errors[index]).powi(2),
@@ -197,13 +215,21 @@ impl Prepared {
                 [index.saturating_sub(MEDIAN_REACH)..values.len().min(index + MEDIAN_REACH + 1)];
             let middle = median(near)?;
             let reach = CLIP * sigma / weight.sqrt();
-            let clipped = value.clamp(middle - reach, middle + reach);
+            let clipped = value.clamp(middle - reach, middle + reach) - centre;
             weights.push(weights[index] + weight);
             sums.push(sums[index] + weight * clipped);
+            squares.push(squares[index] + weight * clipped.powi(2));
         }
+        let longest = WINDOWS[WINDOWS.len() - 1];
         let mut series = Self {
             weights,
             sums,
+            squares,
+            scatter_limits: (0..=longest).map(chi_squared_limit).collect(),
+            local: (0..=values.len())
+                .map(|at| local_noise(&steps, at, sigma))
+                .collect::<Result<_, _>>()?,
+            centre,
             sigma,
             slow: 0.0,
         };
@@ -240,15 +266,38 @@ impl Prepared {
         Ok(slow)
     }
 
-    /// Difference of the levels at either side of a place, and its standard error.
+    /// Difference of the levels at either side of a place, and its standard error by the noise of the series.
     fn difference(&self, from: usize, at: usize, to: usize, slow: f64) -> (f64, f64) {
         let (left, right) = (self.weight(from, at), self.weight(at, to));
         let variance = self.sigma.powi(2) * (1.0 / left + 1.0 / right) + 2.0 * slow;
         (self.mean(at, to) - self.mean(from, at), variance.sqrt())
     }
 
+    /// The same with the noise of these points, where they scatter more than the series.
+    fn difference_here(&self, from: usize, at: usize, to: usize) -> (f64, f64) {
+        let (difference, _) = self.difference(from, at, to, 0.0);
+        let variance = self.variance(from, at, self.local[at]) / self.weight(from, at)
+            + self.variance(at, to, self.local[at]) / self.weight(at, to)
+            + 2.0 * self.slow;
+        (difference, variance.sqrt())
+    }
+
+    /// Variance of a point of weight 1 between two places: that of the noise, or what the points there have at least.
+    fn variance(&self, from: usize, to: usize, noise: f64) -> f64 {
+        let points = to - from;
+        let freedom = (points - 1).min(self.scatter_limits.len() - 1);
+        if freedom == 0 {
+            return noise.powi(2);
+        }
+        let weight = self.weight(from, to);
+        let mean = (self.sums[to] - self.sums[from]) / weight;
+        let scatter = self.squares[to] - self.squares[from] - weight * mean.powi(2);
+        let of_freedom = scatter * freedom as f64 / (points - 1) as f64;
+        (of_freedom / self.scatter_limits[freedom]).max(noise.powi(2))
+    }
+
     fn statistic(&self, from: usize, at: usize, to: usize) -> f64 {
-        let (difference, error) = self.difference(from, at, to, self.slow);
+        let (difference, error) = self.difference_here(from, at, to);
         (difference / error).abs()
     }
 
@@ -266,7 +315,7 @@ impl Prepared {
     fn change(&self, places: &[usize], index: usize) -> LevelChange {
         let at = places[index];
         let (from, to) = neighbours(places, index, self.count());
-        let (difference, error) = self.difference(from, at, to, self.slow);
+        let (difference, error) = self.difference_here(from, at, to);
         // The likelihood of every other place between the neighbours.
         let fit = |at: usize| {
             let (difference, error) = self.difference(from, at, to, 0.0);
@@ -304,8 +353,9 @@ impl Prepared {
         let log_odds = statistic.powi(2) / 2.0 - 0.5 * (1.0 + information).ln()
             + (PRIOR_CHANGES_PER_POINT * total).ln();
         let level = |from: usize, to: usize| {
-            let half = 1.96 * (self.sigma.powi(2) / self.weight(from, to) + self.slow).sqrt();
-            let value = self.mean(from, to);
+            let variance = self.variance(from, to, self.sigma) / self.weight(from, to) + self.slow;
+            let half = 1.96 * variance.sqrt();
+            let value = self.mean(from, to) + self.centre;
             Estimate {
                 value,
                 low: value - half,
@@ -326,6 +376,39 @@ impl Prepared {
             statistic,
         }
     }
+}
+
+/// Standard error of a point near a place by the steps between neighbours there, where these are larger than those of the
+/// series by more than chance makes them; else that of the series.
+fn local_noise(steps: &[f64], at: usize, sigma: f64) -> Result<f64, StatsError> {
+    const STEPS: usize = 2 * LOCAL_STEPS;
+    // At an end of the series as many, of one side.
+    let from = at
+        .saturating_sub(LOCAL_STEPS)
+        .min(steps.len().saturating_sub(STEPS));
+    // The step to a point is at the index before it; that to this place may be the change.
+    let is_near = |index: &usize| *index + 1 != at;
+    let indices = (from..steps.len().min(from + STEPS)).filter(is_near);
+    let near: Vec<f64> = indices.map(|index| steps[index]).collect();
+    if near.len() + 1 < STEPS {
+        return Ok(sigma);
+    }
+    let local = spread(&near)? / 2_f64.sqrt();
+    // Neighbouring steps share a point: they tell as much as two thirds as many independent ones.
+    let error = 1.0 / (4.0 / 3.0 * near.len() as f64).sqrt();
+    Ok(
+        match local > sigma * (1.0 + ERRORS_OF_LOCAL_NOISE * error) {
+            true => local,
+            false => sigma,
+        },
+    )
+}
+
+/// Quantile of χ² with so many degrees of freedom (Wilson and Hilferty 1931).
+fn chi_squared_limit(freedom: usize) -> f64 {
+    let freedom = freedom.max(1) as f64;
+    let part = 2.0 / (9.0 * freedom);
+    freedom * (1.0 - part + normal_quantile(1.0 - SCATTER_BY_CHANCE) * part.sqrt()).powi(3)
 }
 
 /// Standard deviation of normal values by their absolute values, robust against some that are changes of level.
