@@ -34,7 +34,7 @@ pub(super) fn section(out: &mut String, all: &Requests, screen: Screen) {
     if !all.slowest.is_empty() {
         out.push_str(&slowest(all, screen));
     }
-    if let Some(text) = wording::remark(all) {
+    for text in wording::remarks(all) {
         remark(out, &text, screen);
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::call_kinds::{reads, waits_for_any, waits_for_work, writes};
-use super::kept_requests::{KeptRequests, PartKind, SeenPart, SeenRequest, SeenRequests};
+use super::connection_use::{ConnectionUse, Uses};
+use super::kept_requests::{PartKind, SeenPart, SeenRequest, SeenRequests};
+use super::last_reads::{LastReads, ReadMemory};
+use super::read_contents::ReadContents;
 use crate::wait_sampler::StateIndex;
 
 /// Most threads that are followed at a time.
@@ -24,6 +27,8 @@ pub enum CallEvent {
         number: i64,
         /// Its first argument.
         first: u64,
+        /// Its second: where a read writes to.
+        second: u64,
     },
     /// The kernel returns.
     Exit {
@@ -48,6 +53,13 @@ pub enum CallEvent {
         call: i64,
         /// The state.
         state: StateIndex,
+    },
+    /// What the read that returned at this moment had.
+    Contents {
+        /// The descriptor that it read from.
+        descriptor: u64,
+        /// What it had.
+        contents: ReadContents,
     },
 }
 
@@ -192,7 +204,7 @@ struct Connection {
     answered: Option<SeenRequest>,
     /// End of the last answer, or when it was accepted.
     last_end: u64,
-    counted: bool,
+    used: ConnectionUse,
 }
 
 /// Looks up whether a descriptor of a process is a connection that was accepted; `None` where that is not known.
@@ -209,16 +221,27 @@ pub struct RequestLog {
     /// By process and descriptor; `None` for what is not a connection that was accepted.
     connections: HashMap<(i32, u64), Option<Connection>>,
     next_number: u64,
-    served: u64,
     /// Records of threads beyond those that are followed.
     not_followed: u64,
-    kept: KeptRequests,
+    last_reads: LastReads,
+    uses: Uses,
 }
 
 impl RequestLog {
     /// Adds a record.
     pub fn add(&mut self, record: CallRecord) {
+        self.last_reads.add(&record);
         self.pending.push(record);
+    }
+
+    /// Looks at what the last reads of connections had, while it is in the target's memory still.
+    pub fn look_at_reads(&mut self, read_memory: &mut ReadMemory<'_>) {
+        let connections = &self.connections;
+        let may_be_connection =
+            |pid, descriptor| !matches!(connections.get(&(pid, descriptor)), Some(None));
+        let found = self.last_reads.look(read_memory, &may_be_connection);
+        // Behind the return of the read, which has the same time.
+        self.pending.extend(found);
     }
 
     /// All buffers have been read once more, from `now` on.
@@ -235,13 +258,11 @@ impl RequestLog {
         is_accepted: &mut IsAccepted<'_>,
     ) -> SeenRequests {
         self.follow(u64::MAX, is_accepted);
-        for connection in self.connections.into_values().flatten() {
-            if let Some(answered) = connection.answered {
-                self.kept.add(answered);
-            }
+        let keys: Vec<_> = self.connections.keys().copied().collect();
+        for key in keys {
+            self.closed(key);
         }
-        let lost = lost + self.not_followed;
-        self.kept.finish(self.served, lost, of_all_calls)
+        self.uses.finish(lost + self.not_followed, of_all_calls)
     }
 
     fn follow(&mut self, known: u64, is_accepted: &mut IsAccepted<'_>) {
@@ -264,6 +285,16 @@ impl RequestLog {
         } = record;
         if event == CallEvent::Lost {
             self.begin_anew();
+            return;
+        }
+        if let CallEvent::Contents {
+            descriptor,
+            contents,
+        } = event
+        {
+            if let Some(Some(connection)) = self.connections.get_mut(&(pid, descriptor)) {
+                self.uses.has_read(pid, &mut connection.used, contents);
+            }
             return;
         }
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
@@ -310,7 +341,7 @@ impl RequestLog {
                     self.closed(key);
                 }
             }
-            CallEvent::Enter { number, first } => {
+            CallEvent::Enter { number, first, .. } => {
                 thread.kind = PartKind::Running;
                 thread.call = Some((number, first, time));
             }
@@ -336,7 +367,7 @@ impl RequestLog {
                     self.returned(done, is_accepted);
                 }
             }
-            CallEvent::Seen { .. } | CallEvent::Lost => {}
+            CallEvent::Seen { .. } | CallEvent::Lost | CallEvent::Contents { .. } => {}
         }
     }
 
@@ -346,7 +377,7 @@ impl RequestLog {
         for connection in self.connections.values_mut().flatten() {
             connection.request = None;
             if let Some(answered) = connection.answered.take() {
-                self.kept.add(answered);
+                self.uses.add(&mut connection.used, answered);
             }
         }
     }
@@ -394,15 +425,16 @@ impl RequestLog {
             request: None,
             answered: None,
             last_end: 0,
-            counted: false,
+            used: ConnectionUse::default(),
         }
     }
 
     fn closed(&mut self, key: (i32, u64)) {
-        if let Some(Some(connection)) = self.connections.remove(&key)
-            && let Some(answered) = connection.answered
-        {
-            self.kept.add(answered);
+        if let Some(Some(mut connection)) = self.connections.remove(&key) {
+            if let Some(answered) = connection.answered {
+                self.uses.add(&mut connection.used, answered);
+            }
+            self.uses.ended(key.0, connection.used);
         }
     }
 
@@ -413,8 +445,9 @@ impl RequestLog {
         ) else {
             return;
         };
+        connection.used.reads += 1;
         if let Some(answered) = connection.answered.take() {
-            self.kept.add(answered);
+            self.uses.add(&mut connection.used, answered);
             connection.request = None;
         }
         if connection.request.is_none() {
@@ -442,8 +475,9 @@ impl RequestLog {
         };
         thread.connection = Some(connection.number);
         connection.last_end = call.time;
-        self.served += u64::from(!connection.counted);
-        connection.counted = true;
+        if connection.used.is_shared() {
+            return;
+        }
         connection.answered = Some(SeenRequest {
             began,
             ns: call.time.saturating_sub(began),
