@@ -48,13 +48,23 @@ pub fn find(calls: &[i64]) -> Result<Found, String> {
         .unwrap_or_else(|_| Err("the search for tracepoints ended".to_owned()))
 }
 
-/// Gives up the effective capabilities of the calling thread.
+/// Gives up the effective capabilities of the calling thread but that of locking memory: ring buffers of other
+/// measurements of the same user count as well, and those that root makes exceed a user's limit.
 fn drop_capabilities() -> io::Result<()> {
     /// `_LINUX_CAPABILITY_VERSION_3`, of the calling thread.
     const HEAD: [u32; 2] = [0x2008_0522, 0];
-    let none = [0u32; 6];
-    // SAFETY: the kernel reads the two words and the six (effective, permitted and inheritable, twice) only.
-    match unsafe { libc::syscall(libc::SYS_capset, HEAD.as_ptr(), none.as_ptr()) } {
+    const IPC_LOCK: u32 = 1 << 14;
+    let mut head = HEAD;
+    // Effective, permitted and inheritable, twice.
+    let mut sets = [0u32; 6];
+    // SAFETY: the kernel reads the head, and writes the six words only (and to the head where it does not know the version).
+    let got = unsafe { libc::syscall(libc::SYS_capget, head.as_mut_ptr(), sets.as_mut_ptr()) };
+    if got != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let kept = [sets[0] & IPC_LOCK, sets[1] & IPC_LOCK, 0, 0, 0, 0];
+    // SAFETY: the kernel reads the two words and the six only.
+    match unsafe { libc::syscall(libc::SYS_capset, HEAD.as_ptr(), kept.as_ptr()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -130,7 +140,7 @@ impl Search {
     fn identify(&mut self, id: u64, event: OwnedFd, calls: &[i64]) -> io::Result<Option<bool>> {
         match self.opened.first() {
             Some(first) => syscalls::set_output(&event, first)?,
-            None => self.ring = Some(RingBuffer::map(&event, RING_PAGES)?),
+            None => self.ring = Some(map(&event)?),
         }
         self.opened.push(event);
         self.records()?;
@@ -167,6 +177,22 @@ impl Search {
             records.extend(parse(&raw));
         }
         Ok(records)
+    }
+}
+
+/// Maps a ring buffer, a smaller one where a user's others leave no room.
+fn map(event: &OwnedFd) -> io::Result<RingBuffer> {
+    let mut pages = RING_PAGES;
+    loop {
+        match RingBuffer::map(event, pages) {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) && pages > 1 => pages /= 2,
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+                return Err(io::Error::other(
+                    "other measurements of this user have taken all memory for them (kernel.perf_event_mlock_kb)",
+                ));
+            }
+            result => return result,
+        }
     }
 }
 
