@@ -122,9 +122,15 @@ fn causes(out: &mut String, all: &Waits) {
 fn finding(out: &mut String, number: usize, one: &WaitFinding) {
     let _ = write!(
         out,
-        "<div class=\"finding\"><div class=\"gain\">{}<br><small>wall time, if fixed</small></div>\
+        "<div class=\"finding\"><div class=\"gain\">{}</div>\
          <b class=\"cause\">{number} {}</b> <span class=\"dim\">{}</span>\n<table class=\"facts2\">",
-        speedup_figure(&one.predicted_speedup),
+        match wait_findings::is_gain_unknown(one) {
+            true => escape_fit(&wait_findings::gain(one), MAX_SENTENCE_CHARS),
+            false => format!(
+                "{}<br><small>wall time, if fixed</small>",
+                speedup_figure(&one.predicted_speedup)
+            ),
+        },
         one.cause.id(),
         wait_findings::title(one.cause),
     );

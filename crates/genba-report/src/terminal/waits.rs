@@ -8,7 +8,7 @@ use super::findings::fact;
 use super::{remark, wrap};
 use crate::terminal::screen::{DIM, GOOD, HEAD, PLAIN, STRONG, WARM, heat};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::wording::{findings, wait_findings, waits as wording};
+use crate::wording::{wait_findings, waits as wording};
 use crate::{Screen, safe_text};
 
 /// Maximum number of rows of a table, and of findings.
@@ -154,12 +154,16 @@ fn no_cause(out: &mut String, all: &Waits, screen: Screen) {
 }
 
 fn finding(out: &mut String, number: &str, one: &WaitFinding, screen: Screen) {
-    let gain = format!("wall time {}", findings::speedup(&one.predicted_speedup));
+    let gain = wait_findings::gain(one);
     let cause = one.cause.id();
     let left = format!("{number} {}", screen.paint(STRONG, cause));
     let used = 3 + cause.len() + gain.chars().count();
     let gap = screen.columns().saturating_sub(used).clamp(2, 40);
-    let gain = screen.paint(GOOD, &gain);
+    let style = match wait_findings::is_gain_unknown(one) {
+        true => DIM,
+        false => GOOD,
+    };
+    let gain = screen.paint(style, &gain);
     out.push_str(&format!("{left}{}{gain}\n", " ".repeat(gap)));
     fact(out, "cause", wait_findings::title(one.cause), screen);
     fact(out, "share", &wording::wall_share(&one.wall_share), screen);

@@ -3,7 +3,11 @@
 use genba_model::{WaitCause, WaitFigures, WaitFinding, WaitPlace};
 use genba_units::format;
 
+use super::findings;
 use super::waits::{is_known, place};
+
+/// Width of the interval of the share of the wall time that a fix saves from which it says nothing of the gain.
+const MAX_WIDTH_OF_SAVED_SHARE: f64 = 0.75;
 
 /// Returns what a cause is, in a few words.
 pub(crate) fn title(cause: WaitCause) -> &'static str {
@@ -21,6 +25,27 @@ pub(crate) fn title(cause: WaitCause) -> &'static str {
         WaitCause::PageFaultIo => "page faults read from files or swap",
         WaitCause::CpuQuota => "the control group's limit of CPU time is used up",
         WaitCause::ChildProcess => "the time is a child process's",
+    }
+}
+
+/// Returns whether the interval of a gain says next to nothing, as on a machine that other programs keep busy.
+pub(crate) fn is_gain_unknown(one: &WaitFinding) -> bool {
+    let saved = |speedup: f64| 1.0 - 1.0 / speedup.max(1.0);
+    let gain = &one.predicted_speedup;
+    let is_known = !gain.low.is_nan() && !gain.high.is_nan();
+    !is_known || saved(gain.high) - saved(gain.low) > MAX_WIDTH_OF_SAVED_SHARE
+}
+
+/// Returns the gain of a fix, or that this run does not tell it.
+pub(crate) fn gain(one: &WaitFinding) -> String {
+    let gain = &one.predicted_speedup;
+    match is_gain_unknown(one) {
+        true => format!(
+            "gain cannot be told ({}× to {}×)",
+            findings::ratio(gain.low),
+            findings::ratio(gain.high)
+        ),
+        false => format!("wall time {}", findings::speedup(gain)),
     }
 }
 
@@ -247,6 +272,18 @@ pub(crate) fn fix(one: &WaitFinding) -> String {
 mod tests {
     use super::*;
     use crate::test_fixtures as fixture;
+
+    #[test]
+    fn gain_between_nearly_none_and_nearly_all_is_not_told() {
+        let mut one = fixture::waits().findings[0].clone();
+        let mut said = |value, low, high| {
+            one.predicted_speedup = genba_model::Estimate { value, low, high };
+            gain(&one)
+        };
+        assert_eq!(said(2.19, 1.06, 37.0), "gain cannot be told (1.06× to 37×)");
+        assert_eq!(said(2.19, 1.5, 4.0), "wall time 2.19× faster (1.50–4.00)");
+        assert!(said(f64::NAN, f64::NAN, f64::NAN).starts_with("gain cannot be told"));
+    }
 
     #[test]
     fn titles_are_short_and_distinct() {
