@@ -53,7 +53,8 @@ pub enum ReadError {
 pub enum ProfileError {
     /// An event name is not known.
     #[error(
-        "unknown event `{0}`; known events, each with modifiers :u :k :p :pp :P: {known}, raw ones (r01c2), PMU/TERMS/, SYSTEM:TRACEPOINT",
+        "unknown event `{0}`; {suggestion}known events, each with modifiers :u :k :p :pp :P: {known}, raw ones (r01c2), PMU/TERMS/, SYSTEM:TRACEPOINT",
+        suggestion = crate::event::suggestion(.0),
         known = crate::event::known_names()
     )]
     UnknownEvent(String),

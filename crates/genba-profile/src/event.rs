@@ -130,6 +130,25 @@ pub fn known_names() -> String {
     names.join(", ")
 }
 
+/// `did you mean `cycles`? ` where a known name resembles an unknown one, else nothing.
+pub(crate) fn suggestion(unknown: &str) -> String {
+    /// Jaro-Winkler similarity that names share which differ by a slip of the finger.
+    const MIN_SIMILARITY: f64 = 0.85;
+    let (name, modifiers) = unknown
+        .split_once(':')
+        .map_or((unknown, String::new()), |(name, more)| {
+            (name, format!(":{more}"))
+        });
+    let lower = name.to_lowercase();
+    let similarity = |known: &&str| strsim::jaro_winkler(&lower, &known.to_lowercase());
+    let near = (KNOWN.iter().map(|known| known.name))
+        .filter(|known| similarity(known) >= MIN_SIMILARITY)
+        .max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    near.map_or_else(String::new, |near| {
+        format!("did you mean `{near}{modifiers}`? ")
+    })
+}
+
 impl EventSpec {
     /// `:P`: the highest precision that the machine supports.
     pub const HIGHEST: u8 = 255;
@@ -314,6 +333,18 @@ pub fn is_hardware(kind: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn misspelt_names_have_a_suggestion() {
+        assert_eq!(suggestion("cylces:u"), "did you mean `cycles:u`? ");
+        assert_eq!(suggestion("branch-mises"), "did you mean `branch-misses`? ");
+        assert_eq!(
+            suggestion("L1-dcache-load-miss"),
+            "did you mean `L1-dcache-load-misses`? "
+        );
+        assert_eq!(suggestion("energy"), "");
+        assert_eq!(suggestion(""), "");
+    }
 
     #[test]
     fn groups_have_their_events_and_modifiers() {
