@@ -38,10 +38,8 @@ impl LastReads {
                 number,
                 first,
                 second,
-            } if has_buffer(number) => {
-                if self.entered.len() < MAX_THREADS {
-                    self.entered.insert(record.tid, (first, second));
-                }
+            } if has_buffer(number) && self.entered.len() < MAX_THREADS => {
+                self.entered.insert(record.tid, (first, second));
             }
             CallEvent::Exit { number, result } if has_buffer(number) => {
                 let Some((descriptor, buffer)) = self.entered.remove(&record.tid) else {

@@ -96,7 +96,7 @@ impl Frame {
             // RST_STREAM.
             3 => stream != 0 && length == 4,
             // SETTINGS.
-            4 => stream == 0 && length % 6 == 0,
+            4 => stream == 0 && length.is_multiple_of(6),
             // PING.
             6 => stream == 0 && length == 8,
             // GOAWAY.
