@@ -8,12 +8,34 @@ use genba_units::{parse_cpu_list, parse_duration};
 use crate::command_args::CommandArgs;
 use crate::exit_code::Failure;
 
+/// The id of a process.
+///
+/// # Errors
+/// What is wrong, with what finds ids.
+pub fn parse_pid(text: &str) -> Result<i32, String> {
+    if let Ok(pid @ 1..) = text.trim().parse() {
+        return Ok(pid);
+    }
+    if text.contains(',') {
+        return Err("one id only; what the process started is included".to_owned());
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_number = text.parse::<i128>().is_ok();
+    let name = match !is_number && !text.is_empty() && text.chars().all(is_name) {
+        true => text,
+        false => "NAME",
+    };
+    Err(format!(
+        "not the id of a process; to find it by name: pgrep -o {name}"
+    ))
+}
+
 /// Which processes, and for how long.
 #[derive(Debug, Args)]
 pub struct AttachArgs {
     /// Attach to these running processes, with all that they started.
     #[arg(short, long, value_name = "PID,...", value_delimiter = ',',
-          value_parser = clap::value_parser!(i32).range(1..))]
+          value_parser = parse_pid)]
     pub pid: Vec<i32>,
 
     /// Watch the processes for this time.
@@ -70,4 +92,20 @@ struct CpuList(Vec<i32>);
 fn cpu_list(text: &str) -> Result<CpuList, String> {
     let cpus = parse_cpu_list(text)?;
     Ok(CpuList(cpus.into_iter().map(|cpu| cpu as i32).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_an_id_has_the_command_that_finds_one() {
+        assert_eq!(parse_pid("17"), Ok(17));
+        let error = |text| parse_pid(text).unwrap_err();
+        assert!(error("nginx").ends_with("pgrep -o nginx"));
+        for text in ["0", "-3", "", "$(rm x)", "99999999999"] {
+            assert!(error(text).ends_with("pgrep -o NAME"), "{text}");
+        }
+        assert!(error("1,2").starts_with("one id only"));
+    }
 }

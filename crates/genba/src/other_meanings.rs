@@ -95,8 +95,21 @@ fn is_recording(file: &Path) -> bool {
     read && &magic == b"PERFILE2"
 }
 
-/// An error about an unknown option says what the option means in other verbs.
+/// An error about an unknown option says what the option means in other verbs, and what does the same as one of perf's.
 pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let name = match error.get(ContextKind::InvalidSubcommand) {
+            Some(ContextValue::String(name)) => name.clone(),
+            _ => return error,
+        };
+        if let Some(tip) = verb_of_perf(&name) {
+            error.insert(
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![tip.into()]),
+            );
+        }
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -115,6 +128,15 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
         ("-a" | "--all-cpus" | "-C" | "--cpu", true) => {
             "processes are watched here, not whole CPUs: give a command or -p PID; whole CPUs are recorded by genba record -a, and counted by genba stat -a"
         }
+        ("-s" | "--sort", false) if is_report(verb) => {
+            "perf's --sort is --by here: function (sym), line (srcline), module (dso), thread (tid), process (comm, pid)"
+        }
+        ("--stdio" | "--tui" | "--no-children" | "--children", false) => {
+            "leave it out: genba writes text, with self and total time beside each other"
+        }
+        ("-n" | "--show-nr-samples", false) if is_report(verb) => {
+            "leave it out: --json has the numbers of samples"
+        }
         ("-i" | "--input", false) => {
             "give recordings and cases as arguments, or see --help of this verb"
         }
@@ -125,9 +147,44 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
     error
 }
 
+fn is_report(verb: Option<&Command>) -> bool {
+    verb.is_some_and(|verb| verb.get_name() == "report")
+}
+
+/// What does the same as a subcommand of perf.
+fn verb_of_perf(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "script" => "perf script's text: genba export --format perf-script",
+        "list" => {
+            "events: genba stat -e help names those that are known; perf's and the kernel's names work"
+        }
+        "mem" => "loads and what they cost: genba record --data, genba report --by data",
+        "sched" | "lock" | "trace" => "what threads wait for, locks and system calls: genba wait",
+        "perf" => "verbs stand directly behind genba: genba record, genba report, genba stat",
+        "run" | "profile" => "measure, profile and explain a command: genba investigate -- COMMAND",
+        "dump" => "a process's stacks, as py-spy dump shows them: genba wait -p PID --seconds 1",
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_and_verbs_of_perf_are_answered_with_those_of_genba() {
+        let report = Command::new("report").arg(clap::Arg::new("from"));
+        let said = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let root = Command::new("genba").subcommand(report.clone());
+            let error = root.try_get_matches_from(words).unwrap_err();
+            with_tip(error, Some(&report)).to_string()
+        };
+        assert!(said("genba report --sort=comm").contains("--by here"));
+        assert!(said("genba report --stdio").contains("leave it out"));
+        assert!(said("genba script").contains("genba export --format perf-script"));
+        assert!(!said("genba nothing").contains("tip"));
+    }
 
     #[test]
     fn option_in_the_place_of_the_program_is_named() {

@@ -18,7 +18,9 @@ pub use script_lines::script_lines;
 use genba_model::{Diagnosis, Estimate, FindingSite, PlaceCaller, TimePlace, TimePlaceKind};
 
 use crate::constants::search_limits::{MAX_PLACE_CALLERS, MAX_TIME_PLACES};
-use crate::constants::time_shares::{ENOUGH_SHARE_OF_PLACES, MIN_SHARE_OF_TIME_PLACE};
+use crate::constants::time_shares::{
+    ENOUGH_SHARE_OF_PLACES, MIN_SAMPLES_OF_TIME_PLACE, MIN_SHARE_OF_TIME_PLACE,
+};
 use crate::findings::share_interval;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::user_lines::site_of;
@@ -43,6 +45,7 @@ pub fn time_places(input: &AnalysisInput, samples: u64, diagnoses: &[Diagnosis])
     if list.iter().map(|place| place.share.value).sum::<f64>() < ENOUGH_SHARE_OF_PLACES {
         list.extend(with_callees::places(input, &costs));
     }
+    list.retain(|place| place.share.value * samples as f64 >= MIN_SAMPLES_OF_TIME_PLACE);
     for place in &mut list {
         place.finding = finding_about(place, diagnoses);
     }

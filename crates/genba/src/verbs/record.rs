@@ -10,7 +10,7 @@ use genba_profile::{Attach, Companion, RecordOutcome, Snapshotted};
 use genba_run::{Cancel, Launcher, Output as Stream};
 use genba_runtime::script::{DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
-use crate::attach_args::SystemArgs;
+use crate::attach_args::{SystemArgs, parse_pid};
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
@@ -37,7 +37,7 @@ pub struct Args {
     /// Attach to these running processes with all that they started, until Ctrl-C, their end, or
     /// the end of the command or --timeout if one is given.
     #[arg(short, long, value_name = "PID,...", value_delimiter = ',',
-          value_parser = clap::value_parser!(i32).range(1..))]
+          value_parser = parse_pid)]
     pid: Vec<i32>,
 
     #[command(flatten)]

@@ -24,6 +24,7 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 use genba_units::parse_duration;
 
+use crate::attach_args::parse_pid;
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
@@ -49,7 +50,8 @@ pub struct Args {
     sampling: SamplingArgs,
 
     /// Attach to this running process.
-    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
+    #[arg(short, long, value_name = "PID", conflicts_with = "command",
+          value_parser = parse_pid)]
     pid: Option<i32>,
 
     /// Length of the window of samples shown.

@@ -10,6 +10,7 @@ use genba_report::{page, terminal};
 use genba_run::Launcher;
 use genba_units::parse_duration;
 
+use crate::attach_args::parse_pid;
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
@@ -33,7 +34,8 @@ a condition, another thread, a child, a pipe, a socket, a file, fsync, a CPU, a 
 line, and what the other thread did meanwhile; causes of needless waiting with fix and gain.")]
 pub struct Args {
     /// Attach to this running process.
-    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
+    #[arg(short, long, value_name = "PID", conflicts_with = "command",
+          value_parser = parse_pid)]
     pid: Option<i32>,
 
     /// Watch the process for this time [default: until Ctrl-C or its end].
