@@ -166,8 +166,10 @@ mod tests {
     #[test]
     fn connections_that_requests_share_have_none_of_them_in_the_figures() {
         let mut uses = Uses::default();
-        let mut used = ConnectionUse::default();
-        used.reads = 3;
+        let mut used = ConnectionUse {
+            reads: 3,
+            ..ConnectionUse::default()
+        };
         uses.add(&mut used, request(1));
         uses.has_read(1, &mut used, HTTP2);
         assert!(used.is_shared());
