@@ -72,6 +72,23 @@ enum Inside {
     First,
 }
 
+/// What a value is when the loops inside of a loop are entered: of what meets at the head of one of them, what is brought
+/// there from outside of it; `None` where that is not one value.
+#[must_use]
+pub fn first_value(function: &FunctionInput, around: u32, value: Value) -> Option<Value> {
+    let head = function.flow.loops()[around as usize].head;
+    let mut value = value;
+    for _ in 0..MAX_STEP_DEPTH {
+        match function.values.origin(value) {
+            Origin::Join(block) if block != head => {
+                value = brought_to(function, around, block, value)?;
+            }
+            _ => return Some(value),
+        }
+    }
+    None
+}
+
 /// The value that is brought to the head of a loop from outside of it; `None` if there are several.
 fn brought_to(
     function: &FunctionInput,

@@ -159,7 +159,7 @@ fn recording_ends_with_the_last_process_and_ends_the_command() {
 fn numbers_that_are_not_processes_are_refused() {
     let here = scratch();
     for (pids, about) in [
-        ("0", "0 is not in"),
+        ("0", "not the id of a process"),
         ("1,x", "invalid value 'x'"),
         ("2147483647", "there is no such process"),
     ] {

@@ -23,7 +23,7 @@ use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::MAX_EXPRESSION_DEPTH;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
-use crate::patterns::value_steps::{Step, address_step, step_of_first_address};
+use crate::patterns::value_steps::{Step, address_step, first_value, step_of_first_address};
 
 /// Loops around the sum that are looked at for the one that moves the window.
 const MAX_LOOPS_AROUND: usize = 3;
@@ -35,7 +35,9 @@ pub(super) fn window_sums(found: &HotLoop<'_>) -> Option<Candidate> {
     if !function.can_be_changed() || trips < MIN_ELEMENTS_OF_WINDOW || found.has_opaque() {
         return None;
     }
-    let adds = only_adds(found)?;
+    if !only_adds(found) {
+        return None;
+    }
     let steps = steps_of_loads(found)?;
     let levels = std::iter::successors(found.parent(), HotLoop::parent).take(MAX_LOOPS_AROUND);
     let (around, overlap) = levels.into_iter().find_map(|around| {
@@ -46,6 +48,7 @@ pub(super) fn window_sums(found: &HotLoop<'_>) -> Option<Candidate> {
         let least = places.try_fold(first, |least, one| Some(least.min(one?)))?;
         (least >= MIN_PLACES_OF_WINDOW).then_some((around, least))
     })?;
+    let adds = found.usual().find(|&at| begins_anew(found, &around, at))?;
     let places = around.cost.iterations;
     if places < MIN_SEARCHES {
         return None;
@@ -91,58 +94,46 @@ fn places_in_window(around: &HotLoop<'_>, trips: f64, load: &SteppingLoad) -> Op
     (moved > 0 && along).then(|| trips * step as f64 / moved as f64)
 }
 
-/// What adds, of a loop that does nothing but add up what it loads to a sum that begins with nothing.
-fn only_adds(found: &HotLoop<'_>) -> Option<usize> {
+/// Whether a loop does nothing but add up what it loads.
+fn only_adds(found: &HotLoop<'_>) -> bool {
+    const NAMES: [&str; 10] = [
+        "add", "sub", "inc", "dec", "lea", "cmp", "test", "nop", "pxor", "cdqe",
+    ];
+    const BEGINNINGS: [&str; 10] = [
+        "mov", "j", "cvt", "pmov", "padd", "addp", "adds", "punpck", "pcmpgt", "psad",
+    ];
     let function = found.input;
-    let adds_up = |&at: &usize| {
+    found.usual().all(|at| {
         let (code, data) = (&function.code[at], &function.data[at]);
-        let plain = matches!(
-            code.mnemonic.trim_start_matches('v'),
-            "add" | "sub" | "inc" | "dec" | "lea" | "cmp" | "test" | "nop" | "pxor" | "cdqe"
-        ) || [
-            "mov", "j", "cvt", "pmov", "padd", "addp", "adds", "punpck", "pcmpgt", "psad",
-        ]
-        .iter()
-        .any(|prefix| code.mnemonic.trim_start_matches('v').starts_with(prefix));
+        let name = code.mnemonic.trim_start_matches('v');
+        let plain = NAMES.contains(&name) || BEGINNINGS.iter().any(|one| name.starts_with(one));
         plain && !data.stores() && !matches!(code.flow, Flow::Call(_) | Flow::IndirectCall)
-    };
-    if !found.usual().all(|at| adds_up(&at)) {
-        return None;
-    }
+    })
+}
+
+/// Whether an instruction adds what is loaded to a sum that begins with nothing for each iteration of the loop around.
+fn begins_anew(found: &HotLoop<'_>, around: &HotLoop<'_>, at: usize) -> bool {
+    let function = found.input;
     let head = function.flow.loops()[found.index as usize].head;
-    let body = function.flow.loop_blocks(found.index);
-    let before = &function.flow.blocks()[head as usize].predecessors;
-    let sums = |at: &usize| {
-        let name = function.code[*at].mnemonic.trim_start_matches('v');
-        let adds = ["add", "padd"].iter().any(|one| name.starts_with(one));
-        let reads = function
-            .values
-            .reads(*at)
-            .iter()
-            .filter(|one| one.0 < FLAGS);
-        let loads = function.data[*at].loads();
-        let values: Vec<_> = reads.map(|one| one.1).collect();
-        let loaded = loads
-            || values
-                .iter()
-                .any(|&one| follows_from_load(found, one, MAX_EXPRESSION_DEPTH));
-        let begins_anew = values.iter().any(|value| {
-            let met = before.iter().zip(function.values.met(*value));
-            let mut outside = met.filter(|one| !body.contains(one.0)).peekable();
-            function.values.origin(*value) == Origin::Join(head)
-                && outside.peek().is_some()
-                && outside.all(|(_, &first)| match function.values.origin(first) {
-                    Origin::Constant => true,
-                    Origin::Instruction(at) => {
-                        let name = function.code[at as usize].mnemonic.trim_start_matches('v');
-                        matches!(name, "xor" | "pxor" | "xorps" | "xorpd")
-                    }
-                    _ => false,
-                })
-        });
-        adds && loaded && begins_anew
+    let name = function.code[at].mnemonic.trim_start_matches('v');
+    let adds = name.starts_with("add") || name.starts_with("padd");
+    let reads = || {
+        let reads = function.values.reads(at).iter();
+        reads.filter(|one| one.0 < FLAGS).map(|one| one.1)
     };
-    found.usual().find(sums)
+    let loaded = function.data[at].loads()
+        || reads().any(|one| follows_from_load(found, one, MAX_EXPRESSION_DEPTH));
+    let is_nothing = |value: Value| match function.values.origin(value) {
+        Origin::Constant => true,
+        Origin::Instruction(at) => {
+            let name = function.code[at as usize].mnemonic.trim_start_matches('v');
+            matches!(name, "xor" | "pxor" | "xorps" | "xorpd")
+        }
+        _ => false,
+    };
+    let mut sums = reads().filter(|&one| function.values.origin(one) == Origin::Join(head));
+    adds && loaded
+        && sums.any(|sum| first_value(function, around.index, sum).is_some_and(is_nothing))
 }
 
 /// Whether a value is loaded in the loop, or converted from what is.
