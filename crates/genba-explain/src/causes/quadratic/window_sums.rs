@@ -53,10 +53,11 @@ pub(super) fn window_sums(found: &HotLoop<'_>) -> Option<Candidate> {
     if places < MIN_SEARCHES {
         return None;
     }
-    // Of a window of rows the sums of the columns are kept as well: one element of each row enters.
+    // Of a window of rows the sums of the columns are kept as well; without them one element of each row enters.
     let rows = (found.cost.entries? as f64 / places as f64).max(1.0);
     let all = found.cycles.value * found.cost.iterations as f64 / places as f64;
-    let cycles = CYCLES_OF_WINDOW_STEP.map(|cycles| cycles * rows);
+    let [likely, least, most] = CYCLES_OF_WINDOW_STEP;
+    let cycles = [likely * rows.min(2.0), least, most * rows];
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(found.function),
