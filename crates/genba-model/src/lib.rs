@@ -113,7 +113,7 @@ pub use profile_diff::{
 };
 pub use proof::{CodeChange, Proof, ProofKind, Proven};
 pub use quantity::{Estimate, Unit};
-pub use requests::{RequestPart, Requests, SharedConnections, SlowRequest};
+pub use requests::{RequestPart, Requests, SlowRequest};
 pub use revision::Revision;
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
 pub use sampled_addresses::{AddressWeight, SampledAddresses, SampledRegion, SampledRegionKind};

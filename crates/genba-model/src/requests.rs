@@ -33,25 +33,6 @@ pub struct Requests {
     pub parts: Vec<RequestPart>,
     /// The slowest requests, slowest first.
     pub slowest: Vec<SlowRequest>,
-    /// Connections of HTTP/2: requests share them, so these are not among the figures above. Absent where there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http2: Option<SharedConnections>,
-    /// Connections among those above that are encrypted: whether requests share them cannot be seen.
-    #[serde(default)]
-    pub encrypted_connections: u64,
-}
-
-/// Connections that several requests share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SharedConnections {
-    /// How many.
-    pub connections: u64,
-    /// Reads from them.
-    pub reads: u64,
-    /// Reads whose bytes were still in the server's memory, and were looked at.
-    pub looked_at: u64,
-    /// Requests that began in one of these, on average.
-    pub requests_per_read: f64,
 }
 
 /// What serving threads did in requests.

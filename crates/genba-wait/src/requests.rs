@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use genba_model::{RequestPart, Requests, SharedConnections, SlowRequest, WaitReason};
+use genba_model::{RequestPart, Requests, SlowRequest, WaitReason};
 use genba_profile::wait_sampler::{PartKind, SeenPart, SeenRequest};
 use genba_stats::quantile;
 
@@ -80,13 +80,6 @@ pub fn requests(view: &View<'_>) -> Option<Requests> {
         fast: fast.len() as u64,
         parts,
         slowest,
-        http2: (seen.shared.connections > 0).then(|| SharedConnections {
-            connections: seen.shared.connections,
-            reads: seen.shared.reads,
-            looked_at: seen.shared.looked_at,
-            requests_per_read: seen.shared.requests as f64 / seen.shared.looked_at.max(1) as f64,
-        }),
-        encrypted_connections: seen.encrypted,
     })
 }
 
@@ -237,7 +230,6 @@ mod tests {
             times: all.iter().map(|one| one.ns).collect(),
             slowest,
             drawn: all,
-            ..SeenRequests::default()
         });
         let found = recording.view(requests).unwrap();
         assert_eq!((found.count, found.slow), (1920, 19));
@@ -267,7 +259,6 @@ mod tests {
             times: vec![10],
             slowest: vec![one.clone()],
             drawn: vec![one],
-            ..SeenRequests::default()
         });
         let single = recording.view(requests).unwrap();
         assert_eq!((single.count, single.slow, single.fast), (1, 0, 1));

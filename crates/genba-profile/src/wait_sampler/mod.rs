@@ -37,7 +37,7 @@ mod wake_up_log;
 mod wakers;
 mod watch;
 
-pub use requests::{PartKind, SeenPart, SeenRequest, SeenRequests, SharedConnections};
+pub use requests::{PartKind, SeenPart, SeenRequest, SeenRequests};
 pub use sampler::WaitSampler;
 pub use scripts::{NoScripts, ScriptFrame, ScriptStacks, ScriptWait, Scripts};
 pub use thread_load::ThreadLoad;

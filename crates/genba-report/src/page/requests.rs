@@ -17,9 +17,8 @@ pub(super) fn section(out: &mut String, all: &Requests) {
         let _ = writeln!(out, "<p>{}.</p>", escape_fit(words, MAX_SENTENCE_CHARS));
     };
     paragraph(&wording::times(all));
-    let difference = wording::difference(all);
-    for words in difference.iter().chain(&wording::remarks(all)) {
-        paragraph(words);
+    for words in [wording::difference(all), wording::remark(all)] {
+        words.iter().for_each(|words| paragraph(words));
     }
     if !all.parts.is_empty() {
         parts(out, all);

@@ -34,7 +34,7 @@ pub(super) fn section(out: &mut String, all: &Requests, screen: Screen) {
     if !all.slowest.is_empty() {
         out.push_str(&slowest(all, screen));
     }
-    for text in wording::remarks(all) {
+    if let Some(text) = wording::remark(all) {
         remark(out, &text, screen);
     }
 }

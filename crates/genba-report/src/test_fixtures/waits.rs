@@ -1,7 +1,7 @@
 use genba_model::{
-    Estimate, OffCpu, OffCpuFunction, OffCpuReason, PathStep, RequestPart, Requests,
-    SharedConnections, SlowRequest, ThreadSpan, ThreadTime, ThreadTotals, Wait, WaitCause,
-    WaitFigures, WaitFinding, WaitPlace, WaitReason, Waits, WakeUp, WallStack,
+    Estimate, OffCpu, OffCpuFunction, OffCpuReason, PathStep, RequestPart, Requests, SlowRequest,
+    ThreadSpan, ThreadTime, ThreadTotals, Wait, WaitCause, WaitFigures, WaitFinding, WaitPlace,
+    WaitReason, Waits, WakeUp, WallStack,
 };
 
 fn around(value: f64, half: f64) -> Estimate {
@@ -295,13 +295,6 @@ fn requests() -> Requests {
                 ..on_disk
             },
         }],
-        http2: Some(SharedConnections {
-            connections: 12,
-            reads: 34_120,
-            looked_at: 812,
-            requests_per_read: 3.42,
-        }),
-        encrypted_connections: 2,
     }
 }
 

@@ -1,16 +1,12 @@
 //! A server's requests, in words: their times, and what slow ones did that fast ones did not.
 
-use genba_model::{RequestPart, Requests, SharedConnections, SlowRequest, WaitReason};
+use genba_model::{RequestPart, Requests, SlowRequest, WaitReason};
 use genba_units::format;
 
 use super::waits as wording;
 
 /// Returns how many there were and how long they took.
 pub(crate) fn times(all: &Requests) -> String {
-    if all.count == 0 && all.http2.is_some() {
-        return "every connection seen carries HTTP/2: there are no times of single requests"
-            .to_owned();
-    }
     let mut text = format!(
         "{} on {}",
         format::plural(all.count, "request"),
@@ -86,48 +82,16 @@ pub(crate) fn most(one: &SlowRequest) -> String {
 }
 
 /// Returns what is missing.
-pub(crate) fn remarks(all: &Requests) -> Vec<String> {
-    let mut remarks = Vec::new();
+pub(crate) fn remark(all: &Requests) -> Option<String> {
     if all.lost_records > 0 {
-        remarks.push(format!(
+        return Some(format!(
             "{} of system calls were lost: requests of that time are missing",
             format::plural(all.lost_records, "record")
         ));
-    } else if all.count == 0 && all.http2.is_none() {
-        remarks.push(
-            "no request was seen: a request is what is read from a connection that the process, or one that it \
-             was started by, accepted, until the answer is written to it"
-                .to_owned(),
-        );
     }
-    remarks.extend(all.http2.as_ref().map(shared));
-    if all.encrypted_connections > 0 {
-        remarks.push(format!(
-            "{}: whether they carry HTTP/2 cannot be seen; if they do, requests share a connection and these \
-             times are not those of single requests",
-            match all.encrypted_connections {
-                1 => "1 connection is encrypted".to_owned(),
-                more => format!("{} connections are encrypted", format::count(more as f64)),
-            }
-        ));
-    }
-    remarks
-}
-
-/// Returns what is known of connections that requests share.
-fn shared(all: &SharedConnections) -> String {
-    let mut text = format!(
-        "not included: {} of HTTP/2 ({}), where requests share a connection and system calls do not show which \
-         answer belongs to which request; for times of requests use HTTP/1.1 or the server's log",
-        format::plural(all.connections, "connection"),
-        format::plural(all.reads, "read"),
-    );
-    if all.looked_at > 0 {
-        text.push_str(&format!(
-            ". A read had {:.1} requests on average ({} looked at)",
-            all.requests_per_read,
-            format::plural(all.looked_at, "read")
-        ));
-    }
-    text
+    (all.count == 0).then(|| {
+        "no request was seen: a request is what is read from a connection that the process, or one that it \
+         was started by, accepted, until the answer is written to it"
+            .to_owned()
+    })
 }

@@ -228,7 +228,6 @@ fn parse(raw: &Raw<'_>, is_entry: &mut dyn FnMut(u64) -> Option<bool>) -> Option
                 true => CallEvent::Enter {
                     number,
                     first: value,
-                    second: word(HEAD + 24).unwrap_or_default(),
                 },
                 false => CallEvent::Exit {
                     number,
@@ -296,7 +295,6 @@ mod tests {
         let event = CallEvent::Enter {
             number: 0,
             first: 5,
-            second: 0,
         };
         assert_eq!(entry, Some(record(event)));
         let exit = parsed(kind::SAMPLE, 0, &sample(442, 1, -11i64 as u64));

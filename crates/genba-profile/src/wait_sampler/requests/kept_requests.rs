@@ -66,10 +66,6 @@ pub struct SeenRequests {
     /// Records of system calls that the kernel had no room for, or of more threads than are followed: requests of that
     /// time are wrong or missing.
     pub lost: u64,
-    /// Connections that are not among these.
-    pub shared: SharedConnections,
-    /// Connections among these that are encrypted: whether requests share them cannot be seen.
-    pub encrypted: u64,
     /// Whether all system calls were recorded; else those that requests are made of, and some that wait.
     pub of_all_calls: bool,
     /// The time of each, or of some drawn at random, ns.
@@ -78,19 +74,6 @@ pub struct SeenRequests {
     pub slowest: Vec<SeenRequest>,
     /// Some drawn at random.
     pub drawn: Vec<SeenRequest>,
-}
-
-/// Connections that several requests share (HTTP/2): which answer belongs to which is not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SharedConnections {
-    /// How many.
-    pub connections: u64,
-    /// Reads from them.
-    pub reads: u64,
-    /// Reads whose bytes were still in memory, and were looked at.
-    pub looked_at: u64,
-    /// Requests that began in these.
-    pub requests: u64,
 }
 
 /// Keeps requests as they end.
@@ -135,8 +118,6 @@ impl KeptRequests {
             count: self.count,
             connections,
             lost,
-            shared: SharedConnections::default(),
-            encrypted: 0,
             of_all_calls,
             times: self.times,
             slowest,

@@ -11,25 +11,19 @@
 //! tried: a hit took 13 µs in a virtual machine, as much as redis takes for a request, and there are four of them.
 //!
 //! **Not seen**: how long a request lay in the socket's buffer before it was read or `epoll` told of it;
-//! requests by io_uring; several requests that are under way on one connection at a time (HTTP/2). System calls do not
-//! tell these apart. What a read had is in the target's memory for some time, and the last read of each thread is
-//! looked at there: where it is frames of HTTP/2, the connection has no requests of ours; where it is encrypted, nobody can
-//! know, and that is said.
+//! requests by io_uring; several requests that are under way on one connection at a time (HTTP/2).
 
 mod accepted_sockets;
 mod call_kinds;
 mod call_trace;
-mod connection_use;
 mod kept_requests;
-mod last_reads;
-mod read_contents;
 mod request_log;
 mod traced_calls;
 mod tracepoint_cache;
 mod tracepoint_search;
 mod unused_calls;
 
-pub use kept_requests::{PartKind, SeenPart, SeenRequest, SeenRequests, SharedConnections};
+pub use kept_requests::{PartKind, SeenPart, SeenRequest, SeenRequests};
 
 pub(super) use accepted_sockets::AcceptedSockets;
 pub(super) use call_trace::CallTrace;

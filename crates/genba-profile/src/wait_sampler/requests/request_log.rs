@@ -3,10 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::call_kinds::{reads, waits_for_any, waits_for_work, writes};
-use super::connection_use::{ConnectionUse, Uses};
-use super::kept_requests::{PartKind, SeenPart, SeenRequest, SeenRequests};
-use super::last_reads::{LastReads, ReadMemory};
-use super::read_contents::ReadContents;
+use super::kept_requests::{KeptRequests, PartKind, SeenPart, SeenRequest, SeenRequests};
 use crate::wait_sampler::StateIndex;
 
 /// Most threads that are followed at a time.
@@ -27,8 +24,6 @@ pub enum CallEvent {
         number: i64,
         /// Its first argument.
         first: u64,
-        /// Its second: where a read writes to.
-        second: u64,
     },
     /// The kernel returns.
     Exit {
@@ -53,13 +48,6 @@ pub enum CallEvent {
         call: i64,
         /// The state.
         state: StateIndex,
-    },
-    /// What the read that returned at this moment had.
-    Contents {
-        /// The descriptor that it read from.
-        descriptor: u64,
-        /// What it had.
-        contents: ReadContents,
     },
 }
 
@@ -204,7 +192,7 @@ struct Connection {
     answered: Option<SeenRequest>,
     /// End of the last answer, or when it was accepted.
     last_end: u64,
-    used: ConnectionUse,
+    counted: bool,
 }
 
 /// Looks up whether a descriptor of a process is a connection that was accepted; `None` where that is not known.
@@ -221,27 +209,16 @@ pub struct RequestLog {
     /// By process and descriptor; `None` for what is not a connection that was accepted.
     connections: HashMap<(i32, u64), Option<Connection>>,
     next_number: u64,
+    served: u64,
     /// Records of threads beyond those that are followed.
     not_followed: u64,
-    last_reads: LastReads,
-    uses: Uses,
+    kept: KeptRequests,
 }
 
 impl RequestLog {
     /// Adds a record.
     pub fn add(&mut self, record: CallRecord) {
-        self.last_reads.add(&record);
         self.pending.push(record);
-    }
-
-    /// Looks at what the last reads of connections had, while it is in the target's memory still.
-    pub fn look_at_reads(&mut self, read_memory: &mut ReadMemory<'_>) {
-        let connections = &self.connections;
-        let may_be_connection =
-            |pid, descriptor| !matches!(connections.get(&(pid, descriptor)), Some(None));
-        let found = self.last_reads.look(read_memory, &may_be_connection);
-        // Behind the return of the read, which has the same time.
-        self.pending.extend(found);
     }
 
     /// All buffers have been read once more, from `now` on.
@@ -258,11 +235,13 @@ impl RequestLog {
         is_accepted: &mut IsAccepted<'_>,
     ) -> SeenRequests {
         self.follow(u64::MAX, is_accepted);
-        let keys: Vec<_> = self.connections.keys().copied().collect();
-        for key in keys {
-            self.closed(key);
+        for connection in self.connections.into_values().flatten() {
+            if let Some(answered) = connection.answered {
+                self.kept.add(answered);
+            }
         }
-        self.uses.finish(lost + self.not_followed, of_all_calls)
+        let lost = lost + self.not_followed;
+        self.kept.finish(self.served, lost, of_all_calls)
     }
 
     fn follow(&mut self, known: u64, is_accepted: &mut IsAccepted<'_>) {
@@ -285,16 +264,6 @@ impl RequestLog {
         } = record;
         if event == CallEvent::Lost {
             self.begin_anew();
-            return;
-        }
-        if let CallEvent::Contents {
-            descriptor,
-            contents,
-        } = event
-        {
-            if let Some(Some(connection)) = self.connections.get_mut(&(pid, descriptor)) {
-                self.uses.has_read(pid, &mut connection.used, contents);
-            }
             return;
         }
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
@@ -341,7 +310,7 @@ impl RequestLog {
                     self.closed(key);
                 }
             }
-            CallEvent::Enter { number, first, .. } => {
+            CallEvent::Enter { number, first } => {
                 thread.kind = PartKind::Running;
                 thread.call = Some((number, first, time));
             }
@@ -367,7 +336,7 @@ impl RequestLog {
                     self.returned(done, is_accepted);
                 }
             }
-            CallEvent::Seen { .. } | CallEvent::Lost | CallEvent::Contents { .. } => {}
+            CallEvent::Seen { .. } | CallEvent::Lost => {}
         }
     }
 
@@ -377,7 +346,7 @@ impl RequestLog {
         for connection in self.connections.values_mut().flatten() {
             connection.request = None;
             if let Some(answered) = connection.answered.take() {
-                self.uses.add(&mut connection.used, answered);
+                self.kept.add(answered);
             }
         }
     }
@@ -425,16 +394,15 @@ impl RequestLog {
             request: None,
             answered: None,
             last_end: 0,
-            used: ConnectionUse::default(),
+            counted: false,
         }
     }
 
     fn closed(&mut self, key: (i32, u64)) {
-        if let Some(Some(mut connection)) = self.connections.remove(&key) {
-            if let Some(answered) = connection.answered {
-                self.uses.add(&mut connection.used, answered);
-            }
-            self.uses.ended(key.0, connection.used);
+        if let Some(Some(connection)) = self.connections.remove(&key)
+            && let Some(answered) = connection.answered
+        {
+            self.kept.add(answered);
         }
     }
 
@@ -445,9 +413,8 @@ impl RequestLog {
         ) else {
             return;
         };
-        connection.used.reads += 1;
         if let Some(answered) = connection.answered.take() {
-            self.uses.add(&mut connection.used, answered);
+            self.kept.add(answered);
             connection.request = None;
         }
         if connection.request.is_none() {
@@ -475,9 +442,8 @@ impl RequestLog {
         };
         thread.connection = Some(connection.number);
         connection.last_end = call.time;
-        if connection.used.is_shared() {
-            return;
-        }
+        self.served += u64::from(!connection.counted);
+        connection.counted = true;
         connection.answered = Some(SeenRequest {
             began,
             ns: call.time.saturating_sub(began),

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::perfdata::record::{Raw, comm, kind, misc, task};
-use crate::process_memory::read_memory;
 use crate::wait_sampler::switch_log::Event;
 
 impl WaitSampler<'_> {
@@ -121,7 +120,6 @@ impl WaitSampler<'_> {
     fn drain_calls(&mut self, round: u64) -> io::Result<()> {
         if let Some((calls, log)) = &mut self.requests {
             calls.drain(round, &mut |record| log.add(record))?;
-            log.look_at_reads(&mut read_memory);
             let accepted = &mut self.accepted;
             log.end_of_round(round, &mut |pid, descriptor| {
                 accepted.is_accepted(pid, descriptor)

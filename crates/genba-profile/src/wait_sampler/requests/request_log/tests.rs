@@ -33,31 +33,13 @@ impl Stream {
 
     /// A call that does not block.
     fn call(&mut self, times: [u64; 2], tid: i32, (number, first): (i64, u64), result: i64) {
-        let second = 0;
-        self.add(
-            times[0],
-            tid,
-            CallEvent::Enter {
-                number,
-                first,
-                second,
-            },
-        );
+        self.add(times[0], tid, CallEvent::Enter { number, first });
         self.add(times[1], tid, CallEvent::Exit { number, result });
     }
 
     /// A call in which the thread gives up its CPU between the second and the third time.
     fn blocked(&mut self, times: [u64; 4], tid: i32, (number, first): (i64, u64), result: i64) {
-        let second = 0;
-        self.add(
-            times[0],
-            tid,
-            CallEvent::Enter {
-                number,
-                first,
-                second,
-            },
-        );
+        self.add(times[0], tid, CallEvent::Enter { number, first });
         self.add(times[1], tid, CallEvent::Blocks);
         self.add(times[2], tid, CallEvent::In);
         self.add(times[3], tid, CallEvent::Exit { number, result });
@@ -203,16 +185,7 @@ fn requests_of_which_records_were_lost_are_not_counted() {
     stream.call([3, 4], 5, (WRITE, 10), 9);
     stream.call([5, 6], 5, (READ, 10), 64);
     let (number, first) = (FSYNC, 3);
-    let second = 0;
-    stream.add(
-        7,
-        5,
-        CallEvent::Enter {
-            number,
-            first,
-            second,
-        },
-    );
+    stream.add(7, 5, CallEvent::Enter { number, first });
     stream.add(8, 5, CallEvent::Blocks);
     stream.add(9_000, 0, CallEvent::Lost);
     stream.call([9_001, 9_002], 5, (WRITE, 10), 9);
@@ -297,39 +270,6 @@ fn a_request_that_is_older_than_the_records_says_so() {
     assert_eq!(one.parts.iter().map(|part| part.ns).sum::<u64>(), one.ns);
 }
 
-#[test]
-fn connections_of_http2_have_no_requests_of_ours() {
-    let mut stream = Stream::default();
-    for at in [100, 200, 300] {
-        stream.call([at, at + 1], 5, (READ, 10), 64);
-        let contents = match at {
-            100 => ReadContents::Other,
-            _ => ReadContents::Http2 { requests: 3 },
-        };
-        let descriptor = 10;
-        let seen = CallEvent::Contents {
-            descriptor,
-            contents,
-        };
-        stream.add(at + 1, 5, seen);
-        stream.call([at + 10, at + 20], 5, (WRITE, 10), 9);
-        stream.call([at + 30, at + 31], 5, (READ, 11), 64);
-        let (descriptor, contents) = (11, ReadContents::Other);
-        let seen = CallEvent::Contents {
-            descriptor,
-            contents,
-        };
-        stream.add(at + 31, 5, seen);
-        stream.call([at + 32, at + 40], 5, (WRITE, 11), 9);
-    }
-    let all = requests(&stream.0);
-    assert_eq!((all.count, all.connections), (3, 1));
-    assert!(all.slowest.iter().all(|one| one.ns == 10));
-    let shared = &all.shared;
-    assert_eq!((shared.connections, shared.reads), (1, 3));
-    assert_eq!((shared.looked_at, shared.requests), (2, 6));
-}
-
 proptest! {
     // Whatever threads do, the parts of a request add up to its time.
     #[test]
@@ -347,7 +287,7 @@ proptest! {
                     Some(number) => CallEvent::Exit { number, result: 1 },
                     None => {
                         calls.insert(tid, number);
-                        CallEvent::Enter { number, first: descriptor, second: 0 }
+                        CallEvent::Enter { number, first: descriptor }
                     }
                 },
             };
