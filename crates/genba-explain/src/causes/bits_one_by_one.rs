@@ -45,12 +45,7 @@ pub(crate) fn bits_one_by_one(input: &AnalysisInput) -> Vec<Candidate> {
             numbers: entries,
             bits,
         };
-        Some(candidate.fact(fact).fact(LoopFact::Time {
-            share: Some(one.share),
-            iterations: one.cost.iterations,
-            cycles: one.cycles.value,
-            trip_count: one.trips,
-        }))
+        Some(candidate.fact(fact).fact(one.time()))
     })
     .collect()
 }

@@ -42,12 +42,7 @@ pub(crate) fn digits_one_by_one(input: &AnalysisInput) -> Vec<Candidate> {
             base: found.base,
             digits,
         };
-        Some(candidate.fact(fact).fact(LoopFact::Time {
-            share: Some(one.share),
-            iterations: one.cost.iterations,
-            cycles: one.cycles.value,
-            trip_count: one.trips,
-        }))
+        Some(candidate.fact(fact).fact(one.time()))
     })
     .collect()
 }

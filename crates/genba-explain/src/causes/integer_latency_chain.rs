@@ -85,7 +85,7 @@ fn divisions_by_digit(input: &AnalysisInput) -> Vec<Candidate> {
         found.residual_fraction = with_digits_at_once(one, division.digits)?;
         found.executions = Some(one.cost.iterations);
         found.cycles = Some(one.cycles);
-        Some(found.fact(loop_time(one)).fact(DivisionFact::WordByWord {
+        Some(found.fact(one.time()).fact(DivisionFact::WordByWord {
             divisor: division.divisor,
             word_bits: division.word_bits,
             digits: division.digits,
@@ -135,7 +135,7 @@ fn product_by_digit(one: &HotLoop<'_>, at: usize, product: &LongProduct) -> Opti
     found.residual_fraction = with_digits_at_once(one, digits)?;
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    Some(found.fact(loop_time(one)).fact(ObservedFact::LongProduct {
+    Some(found.fact(one.time()).fact(ObservedFact::LongProduct {
         factor: product.factor,
         word_bits,
         share: product.seen.share,
@@ -153,15 +153,6 @@ fn with_digits_at_once(one: &HotLoop<'_>, digits: u32) -> Option<Estimate> {
         low: fewer,
         high: (2.0 * (fewer + apart)).min(MAX_RESIDUAL),
     })
-}
-
-fn loop_time(one: &HotLoop<'_>) -> LoopFact {
-    LoopFact::Time {
-        share: Some(one.share),
-        iterations: one.cost.iterations,
-        cycles: one.cycles.value,
-        trip_count: one.trips,
-    }
 }
 
 /// Whether an iteration looks up several tables side by side already: of the bytewise loop, however

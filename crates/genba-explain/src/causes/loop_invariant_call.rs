@@ -29,6 +29,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, all_calls, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
+use crate::patterns::search_loops::stem;
 use genba_loop_model::entries_by_edges;
 
 /// Functions whose result is that of their arguments, with the registers of those.
@@ -182,13 +183,7 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     if registers.contains(&XMM0) {
         value = value.min(VECTOR_HOISTED_WEIGHT * (value + VECTOR_HOISTED_WEIGHT * least));
     }
-    // `strlen` of `__strlen_avx2`.
-    let name = call.target.function.split('@').next().unwrap_or_default();
-    let name = name
-        .trim_start_matches('_')
-        .split('_')
-        .next()
-        .unwrap_or(name);
+    let name = stem(&call.target.function);
     let fix = Fix::HoistCalls {
         functions: vec![name.to_owned()],
     };
@@ -303,12 +298,6 @@ pub(crate) fn is_mathematics(name: &str) -> bool {
 fn bare(name: &str) -> &str {
     let name = name.split('@').next().unwrap_or(name);
     name.trim_start_matches('_')
-}
-
-/// The same without the variant for a processor.
-fn stem(name: &str) -> &str {
-    let bare = bare(name);
-    bare.split('_').next().unwrap_or(bare)
 }
 
 /// Whether a function stores to nothing but its own stack, and calls nothing.

@@ -93,12 +93,7 @@ fn candidate(one: &HotLoop<'_>, state: &State) -> Option<Candidate> {
     found.residual_fraction = Estimate { value, low, high };
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    let mut found = found.fact(LoopFact::Time {
-        share: Some(one.share),
-        iterations: one.cost.iterations,
-        cycles: one.cycles.value,
-        trip_count: one.trips,
-    });
+    let mut found = found.fact(one.time());
     if !one.cost.chain.is_empty() {
         found = found.fact(LoopFact::Chain {
             instructions: chain_mnemonics(&one.cost.chain, &function.code),

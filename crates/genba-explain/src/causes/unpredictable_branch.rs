@@ -74,12 +74,7 @@ fn shifted_out(one: &HotLoop<'_>) -> Option<Candidate> {
     };
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    Some(found.fact(LoopFact::Time {
-        share: Some(one.share),
-        iterations: one.cost.iterations,
-        cycles: one.cycles.value,
-        trip_count: one.trips,
-    }))
+    Some(found.fact(one.time()))
 }
 
 /// Whether branches are found whose guesses may be what a loop's time goes into.

@@ -30,6 +30,13 @@ pub(crate) const MAX_USER_PLACES: usize = 16;
 /// Depth to which sums of sums are followed.
 pub(crate) const MAX_STEP_DEPTH: u32 = 8;
 
+/// Loops around a sum that are looked at for the one that moves its window: a picture has one for each row of the window,
+/// for each place of a row and for each row.
+pub(crate) const MAX_LOOPS_AROUND_WINDOW: usize = 3;
+
+/// Operations from a position to the number of bits by which what is loaded there is shifted.
+pub(crate) const MAX_STEPS_TO_SHIFT: u32 = 5;
+
 /// Depth to which expressions are followed.
 pub(crate) const MAX_EXPRESSION_DEPTH: u32 = 12;
 

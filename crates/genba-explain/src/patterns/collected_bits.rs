@@ -9,6 +9,7 @@
 //! by several bits.
 
 use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::MAX_STEPS_TO_SHIFT;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
@@ -31,11 +32,18 @@ pub(crate) fn collected_bits(found: &HotLoop<'_>) -> Option<CollectedBits> {
     }
     let uses = Uses::of(found.input);
     found.usual().find_map(|load| {
-        let loaded = loaded_at_position(found, load)?;
-        let shifted = reader(found, &uses, loaded, |name| {
+        let (loaded, position) = loaded_at_position(found, load)?;
+        let shift = reader(found, &uses, loaded, |name| {
             matches!(name, "shr" | "sar" | "shrx" | "sarx")
         })?;
-        let shifted = written(found.input, shifted)?;
+        let by = operands(found.input, shift).filter(|one| one.number != loaded.number);
+        if !by
+            .into_iter()
+            .any(|by| follows(found.input, by, position, MAX_STEPS_TO_SHIFT))
+        {
+            return None;
+        }
+        let shifted = written(found.input, shift)?;
         let bit = reader(found, &uses, shifted, |name| name == "and")?;
         if constant_operand(found.input, bit) != Some(1) {
             return None;
@@ -46,8 +54,8 @@ pub(crate) fn collected_bits(found: &HotLoop<'_>) -> Option<CollectedBits> {
     })
 }
 
-/// What an instruction loads, if that is at a position of bits that advances by one.
-fn loaded_at_position(found: &HotLoop<'_>, at: usize) -> Option<Value> {
+/// What an instruction loads, if that is at a position of bits that advances by one; and the position.
+fn loaded_at_position(found: &HotLoop<'_>, at: usize) -> Option<(Value, Value)> {
     let function = found.input;
     let data = &function.data[at];
     let ([access], [Some(address)]) = (data.memory.as_slice(), function.values.addresses(at))
@@ -63,8 +71,22 @@ fn loaded_at_position(found: &HotLoop<'_>, at: usize) -> Option<Value> {
     };
     let loads = access.reads && !access.writes && function.code[at].mnemonic.starts_with("mov");
     let mut parts = parts(address).filter_map(|one| divided(function, one, bits_of_number));
-    let position = parts.any(|position| advances_by_one(found, position));
-    (loads && position).then(|| written(function, at)).flatten()
+    let position = parts.find(|&position| advances_by_one(found, position))?;
+    let loaded = written(function, at).filter(|_| loads)?;
+    Some((loaded, position))
+}
+
+/// Whether a number of bits is made of the position: by a mask, or what is left to the end of a byte.
+fn follows(function: &FunctionInput, value: Value, position: Value, steps: u32) -> bool {
+    if value.number == position.number {
+        return true;
+    }
+    let (Some(steps), Some(at)) = (steps.checked_sub(1), maker(function, value)) else {
+        return false;
+    };
+    let name = function.code[at].mnemonic;
+    matches!(name, "and" | "not" | "neg" | "xor" | "sub" | "mov")
+        && operands(function, at).any(|one| follows(function, one, position, steps))
 }
 
 fn parts(address: &Address) -> impl Iterator<Item = Value> {

@@ -1,7 +1,7 @@
 //! Innermost loops that carry time: what the causes about loops start from.
 
 use genba_loop_model::LoopAnalysis;
-use genba_model::Estimate;
+use genba_model::{Estimate, LoopFact};
 
 use crate::constants::counts::{SELDOM_EXECUTIONS, SOME_EXECUTIONS, USUAL_EXECUTIONS};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -100,6 +100,17 @@ impl<'a> HotLoop<'a> {
             trips: entries.map(|entries| cost.iterations as f64 / entries as f64),
             ..*self
         })
+    }
+
+    /// What the loop takes, as a fact.
+    #[must_use]
+    pub fn time(&self) -> LoopFact {
+        LoopFact::Time {
+            share: Some(self.share),
+            iterations: self.cost.iterations,
+            cycles: self.cycles.value,
+            trip_count: self.trips,
+        }
     }
 
     /// Executions of an instruction per iteration.

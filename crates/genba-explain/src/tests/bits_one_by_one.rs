@@ -20,14 +20,15 @@ enum Bit {
     Counted,
     /// `if (bit) …`.
     Tested,
+    /// Another bit of each byte than that of the position.
+    Elsewhere,
 }
 
 /// `at` advances by so many bits each iteration, and there are so many iterations for each number.
 fn found(bit: Bit, advance: i32, per_number: u64) -> Vec<Candidate> {
     let all = NUMBERS * per_number;
     let length = match bit {
-        Bit::Collected => 11,
-        Bit::Followed => 11,
+        Bit::Collected | Bit::Followed | Bit::Elsewhere => 11,
         Bit::Counted | Bit::Tested => 10,
     };
     let mut counts = vec![NUMBERS];
@@ -47,10 +48,13 @@ fn found(bit: Bit, advance: i32, per_number: u64) -> Vec<Candidate> {
             a.shr(rdx, 3)?;
             a.and(ecx, 7)?;
             a.movzx(edx, byte_ptr(rdi + rdx))?;
-            a.sar(edx, cl)?;
+            match bit {
+                Bit::Elsewhere => a.sar(edx, 3)?,
+                _ => a.sar(edx, cl)?,
+            }
             a.and(edx, 1)?;
             match bit {
-                Bit::Collected => {
+                Bit::Collected | Bit::Elsewhere => {
                     a.add(eax, eax)?;
                     a.or(eax, edx)?;
                 }
@@ -92,5 +96,6 @@ fn bitmaps_wider_steps_and_single_bits_are_no_numbers_by_bits() {
     assert!(found(Bit::Counted, 1, 64).is_empty(), "bits are counted");
     assert!(found(Bit::Tested, 1, 64).is_empty(), "a bitmap");
     assert!(found(Bit::Collected, 3, 8).is_empty(), "other positions");
+    assert!(found(Bit::Elsewhere, 1, 8).is_empty(), "one bit of a byte");
     assert!(found(Bit::Collected, 1, 1).is_empty(), "a flag");
 }

@@ -82,6 +82,60 @@ fn found(sum: Sum, trips: u64) -> Vec<Candidate> {
     all
 }
 
+/// The same of a window of rows: a loop over its rows around the one along a row.
+fn of_rows(rows: u64, trips: u64) -> Vec<Candidate> {
+    let (all_rows, all) = (PLACES * rows, PLACES * rows * trips);
+    let counts = [
+        1, PLACES, PLACES, all_rows, all, all, all, all, all_rows, all_rows, all_rows, PLACES,
+        PLACES, PLACES, 1,
+    ];
+    let mut heat = [0.0; 15];
+    heat[4..8].fill(0.2);
+    let blur = function(
+        "blur",
+        |a| {
+            let [mut place, mut row, mut head] = [(); 3].map(|()| a.create_label());
+            a.nop()?;
+            a.set_label(&mut place)?;
+            a.mov(rdx, rdi)?;
+            a.xor(ecx, ecx)?;
+            a.set_label(&mut row)?;
+            a.mov(rax, rdx)?;
+            a.set_label(&mut head)?;
+            a.add(rcx, qword_ptr(rax))?;
+            a.add(rax, 8)?;
+            a.cmp(rax, rsi)?;
+            a.jne(head)?;
+            a.add(rdx, 4096)?;
+            a.cmp(rdx, r9)?;
+            a.jne(row)?;
+            a.add(rdi, 8)?;
+            a.cmp(rdi, r8)?;
+            a.jne(place)?;
+            a.ret()
+        },
+        &counts,
+        &heat,
+        &[
+            (7, all - all_rows),
+            (10, all_rows - PLACES),
+            (13, PLACES - 1),
+        ],
+    );
+    quadratic::detect(&program(vec![blur]))
+}
+
+#[test]
+fn sums_over_a_window_of_rows_are_found() {
+    let found = of_rows(5, 10);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::SlideSum);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Quadratic(QuadraticFact::WindowSums { places: PLACES, elements }) if (elements - 50.0).abs() < 1e-9
+    )));
+}
+
 #[test]
 fn sums_over_a_window_that_moves_by_little_are_found() {
     let found = found(Sum::Window(8), 100);

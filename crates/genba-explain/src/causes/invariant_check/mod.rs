@@ -64,12 +64,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .filter_map(|one| {
             let unit = Unit::of_loop(one, &fixed);
             let found = unit.candidate(one.share)?;
-            Some(found.fact(LoopFact::Time {
-                share: Some(one.share),
-                iterations: one.cost.iterations,
-                cycles: one.cycles.value,
-                trip_count: one.trips,
-            }))
+            Some(found.fact(one.time()))
         })
         .collect();
     for number in 0..input.functions.len() {

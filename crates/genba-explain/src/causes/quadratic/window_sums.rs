@@ -20,32 +20,28 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_OF_WINDOW, MIN_PLACES_OF_WINDOW, MIN_SEARCHES};
 use crate::constants::gains::CYCLES_OF_WINDOW_STEP;
 use crate::constants::registers::FLAGS;
-use crate::constants::search_limits::MAX_EXPRESSION_DEPTH;
+use crate::constants::search_limits::{MAX_EXPRESSION_DEPTH, MAX_LOOPS_AROUND_WINDOW};
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::value_steps::{Step, address_step, first_value, step_of_first_address};
-
-/// Loops around the sum that are looked at for the one that moves the window.
-const MAX_LOOPS_AROUND: usize = 3;
 
 /// A sum over a window for each of its places.
 pub(super) fn window_sums(found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.input;
     let trips = found.trips?;
-    if !function.can_be_changed() || trips < MIN_ELEMENTS_OF_WINDOW || found.has_opaque() {
-        return None;
-    }
-    if !only_adds(found) {
+    let long = trips >= MIN_ELEMENTS_OF_WINDOW;
+    if !function.can_be_changed() || !long || found.has_opaque() || !only_adds(found) {
         return None;
     }
     let steps = steps_of_loads(found)?;
-    let levels = std::iter::successors(found.parent(), HotLoop::parent).take(MAX_LOOPS_AROUND);
-    let (around, overlap) = levels.into_iter().find_map(|around| {
-        let mut places = steps
+    let mut levels =
+        std::iter::successors(found.parent(), HotLoop::parent).take(MAX_LOOPS_AROUND_WINDOW);
+    let (around, overlap) = levels.find_map(|around| {
+        let places = steps
             .iter()
             .map(|one| places_in_window(&around, trips, one));
-        let first = places.next()??;
-        let least = places.try_fold(first, |least, one| Some(least.min(one?)))?;
+        let least = places.collect::<Option<Vec<f64>>>()?;
+        let least = least.into_iter().fold(f64::INFINITY, f64::min);
         (least >= MIN_PLACES_OF_WINDOW).then_some((around, least))
     })?;
     let adds = found.usual().find(|&at| begins_anew(found, &around, at))?;

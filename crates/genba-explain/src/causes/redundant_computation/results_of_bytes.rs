@@ -21,6 +21,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::calls::{Call, all_calls};
 use crate::patterns::invariance::{is_same_each_iteration, is_stored, value_at};
+use crate::patterns::search_loops::stem;
 
 /// Calls whose results are functions of a byte.
 pub(super) fn results_of_bytes(input: &AnalysisInput) -> Vec<Candidate> {
@@ -51,9 +52,7 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
     if share < MIN_SHARE_OF_CALLEE {
         return None;
     }
-    let name = call.target.function.split('@').next().unwrap_or_default();
-    let name = name.trim_start_matches('_');
-    let name = name.split('_').next().unwrap_or(name).to_owned();
+    let name = stem(&call.target.function).to_owned();
     let fix = Fix::TableOfBytes {
         function: name.clone(),
     };
