@@ -82,7 +82,7 @@ pub fn count(
         });
     }
     let stage = match &native {
-        Some(run) => announcement(&choice, run.record.wall_seconds),
+        Some(run) => announcement(&choice, run.record.wall_seconds, None),
         None => format!("counting with {}", choice.description.name),
     };
     progress.update(&stage, None);
@@ -107,16 +107,22 @@ fn compare_ends(without: ExitKind, raw: &mut RawCounts) {
     ));
 }
 
-/// Returns how long the count of a run of `wall` seconds will take.
-pub(crate) fn announcement(choice: &Choice, wall: f64) -> String {
+/// Returns how long the count of a run of `wall` seconds will take, where it ends at a limit until then.
+pub(crate) fn announcement(choice: &Choice, wall: f64, limit: Option<Duration>) -> String {
     let usual = choice.engine.usual_slowdown();
+    let (least, most) = (wall * usual.start(), wall * usual.end());
+    let name = &choice.description.name;
+    let limit = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+    if least > limit {
+        let time = rounded(limit);
+        return format!("counting the first part of a run with {name}, for {time}");
+    }
     format!(
-        "counting with {}, usually {:.0} to {:.0} times slower: {} to {}",
-        choice.description.name,
+        "counting with {name}, usually {:.0} to {:.0} times slower: {} to {}",
         usual.start(),
         usual.end(),
-        rounded(wall * usual.start()),
-        rounded(wall * usual.end()),
+        rounded(least),
+        rounded(most.min(limit)),
     )
 }
 

@@ -198,7 +198,10 @@ impl Pipeline<'_> {
             self.notes.push(not_counted(least, limit, plan.limit));
             return Ok(None);
         }
-        progress.update(&announcement(&choice, sampled.wall_seconds), None);
+        progress.update(
+            &announcement(&choice, sampled.wall_seconds, Some(limit)),
+            None,
+        );
         (choice.engine.count(request, self.launcher, self.cancel)).map(Some)
     }
 

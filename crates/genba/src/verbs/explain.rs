@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     limit: Option<Duration>,
 
-    /// Time limit for counting executions [default: what is left of half a minute in total].
+    /// Time limit for counting executions, beyond which the first part stands for all [default: what is left of half a minute in total].
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     count_limit: Option<Duration>,
 

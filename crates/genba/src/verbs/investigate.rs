@@ -80,7 +80,7 @@ pub struct Args {
     #[arg(long, value_name = "FACTOR", requires = "count_cmd", value_parser = parse_positive_number)]
     count_scale: Option<f64>,
 
-    /// Time limit for counting; a longer count is skipped.
+    /// Time limit for counting executions, beyond which the first part stands for all.
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "300s", value_parser = parse_duration)]
     count_limit: Duration,
 
