@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(revisions, expected);
         assert_eq!(
             plan.revisions[1].patches[0],
-            Path::new("/work/tmp/fix.diff")
+            Path::new("/work").join("tmp/fix.diff")
         );
         assert_eq!(plan.source, Path::new("/src/p{1}"));
         assert_eq!(plan.directory, "{tree}/sub");
