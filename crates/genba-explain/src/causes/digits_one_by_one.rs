@@ -9,7 +9,7 @@
 //!
 //! **Source.** As [`crate::patterns::digit_loops`].
 
-use genba_model::{Cause, DivisionFact, Estimate, Fix, LoopFact};
+use genba_model::{Cause, DivisionFact, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, MIN_DIGITS_TO_PAIR};

@@ -19,7 +19,7 @@
 //! **Source.** M. Kounavis, F. Berry, "Novel Table Lookup-Based Algorithms for High-Performance CRC
 //! Generation", 2008 (slicing by 8); A. Fog, section 9.5, on dependency chains.
 
-use genba_model::{Cause, DivisionFact, Estimate, Fix, LoopFact, ObservedFact, Reduction};
+use genba_model::{Cause, DivisionFact, Estimate, Fix, ObservedFact, Reduction};
 use genba_observe::LongProduct;
 
 use crate::candidate::Candidate;

@@ -22,7 +22,7 @@ mod chains;
 use std::collections::HashMap;
 
 use genba_code::{Flow, Opaque};
-use genba_model::{Cause, CodePoint, Estimate, Fix, LoopFact, ObservedFact, PathFact};
+use genba_model::{Cause, CodePoint, Estimate, Fix, ObservedFact, PathFact};
 use genba_observe::SameLoad;
 
 use crate::candidate::Candidate;
