@@ -31,9 +31,13 @@ pub(crate) struct Chained<'a> {
     pub gain: LoopGain,
 }
 
-/// Loops of the wanted kinds.
+/// Loops of the wanted kinds, where a whole run was counted: that a loop takes the cycles of its chain rests on the cost
+/// of an iteration.
 pub(crate) fn chained<'a>(input: &'a AnalysisInput, wanted: &[Reduction]) -> Vec<Chained<'a>> {
     let mut found = Vec::new();
+    if input.program.part_counted {
+        return found;
+    }
     let mut uses: Option<(usize, Uses)> = None;
     for one in hot_loops(input, MIN_SHARE_OF_CHAIN_LOOP) {
         if !one.input.own

@@ -108,10 +108,13 @@ fn place(
     );
     // The model's figures are those of the whole loop.
     if let Some(cost) = cost.filter(|_| !piece.has_inner_pieces) {
-        let bounds = [cost.chain_cycles, cost.throughput_cycles];
-        let longest = (bounds.into_iter().flatten()).max_by(|a, b| a.value.total_cmp(&b.value));
-        place.bound_cycles = longest;
-        place.bound = longest.map(|_| cost.verdict.bound());
+        // Against costs that are estimates the model says nothing.
+        if !input.program.part_counted {
+            let bounds = [cost.chain_cycles, cost.throughput_cycles];
+            let longest = (bounds.into_iter().flatten()).max_by(|a, b| a.value.total_cmp(&b.value));
+            place.bound_cycles = longest;
+            place.bound = longest.map(|_| cost.verdict.bound());
+        }
         // Costs that the loop model knows have their own intervals.
         if let Some(cycles) = cost.cycles {
             place.cost_cycles = Some(cycles);

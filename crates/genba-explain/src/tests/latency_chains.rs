@@ -170,6 +170,24 @@ fn fp_latency_chain_is_not_found_for_horners_rule() {
     assert!(told[0].advice);
 }
 
+#[test]
+fn costs_extrapolated_from_a_part_do_not_show_what_a_loop_waits_for() {
+    let mut input = sum(false);
+    input.program.part_counted = true;
+    assert!(fp_latency_chain::detect(&input).is_empty());
+    let horner = |part| {
+        let mut input = program(vec![looped(7.0, &[0.5, 0.45, 0.02, 0.01, 0.02], |a| {
+            a.mulsd(xmm0, xmm1)?;
+            a.addsd(xmm0, qword_ptr(rdi + rax * 8))?;
+            a.add(rax, 1)?;
+            a.cmp(rax, rdx)
+        })]);
+        input.program.part_counted = part;
+        already_optimal::detect(&input).len()
+    };
+    assert_eq!((horner(false), horner(true)), (1, 0));
+}
+
 /// `h = h * f + p[i]`, or a generator that takes nothing in.
 fn hash(takes: bool) -> AnalysisInput {
     program(vec![looped(
