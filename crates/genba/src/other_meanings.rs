@@ -103,6 +103,7 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
             _ => return error,
         };
         if let Some(tip) = verb_of_perf(&name) {
+            error.remove(ContextKind::SuggestedSubcommand);
             error.insert(
                 ContextKind::Suggested,
                 ContextValue::StyledStrs(vec![tip.into()]),
@@ -162,7 +163,7 @@ fn verb_of_perf(name: &str) -> Option<&'static str> {
         "sched" | "lock" | "trace" => "what threads wait for, locks and system calls: genba wait",
         "perf" => "verbs stand directly behind genba: genba record, genba report, genba stat",
         "run" | "profile" => "measure, profile and explain a command: genba investigate -- COMMAND",
-        "dump" => "a process's stacks, as py-spy dump shows them: genba wait -p PID --seconds 1",
+        "dump" => "where a process's threads stand: genba wait -p PID --seconds 1",
         _ => return None,
     })
 }
@@ -183,6 +184,7 @@ mod tests {
         assert!(said("genba report --sort=comm").contains("--by here"));
         assert!(said("genba report --stdio").contains("leave it out"));
         assert!(said("genba script").contains("genba export --format perf-script"));
+        assert_eq!(said("genba list").matches("tip:").count(), 1);
         assert!(!said("genba nothing").contains("tip"));
     }
 
