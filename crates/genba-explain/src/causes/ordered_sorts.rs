@@ -12,7 +12,7 @@
 //! **Source.** V. Estivill-Castro, D. Wood, "A survey of adaptive sorting algorithms", ACM Computing
 //! Surveys 1992.
 
-use genba_code::{Flow, Opaque};
+use genba_code::{Flow, Opaque, STACK_POINTER};
 use genba_model::{Cause, Estimate, Fix, ObservedFact};
 use genba_observe::Seen;
 
@@ -119,22 +119,27 @@ fn comparisons<'a>(sites: &ObservedSites<'a>, index: usize) -> Option<(usize, &'
     first.filter(|&(at, _)| count(at) as f64 >= MOST_OF_IT * most)
 }
 
-/// Whether a branch is on what was loaded or what a call returned.
+/// Whether a branch is on a comparison of two values of which memory brought one, or on what a call returned. Bounds that
+/// lie in the frame and values that are held against constants are no elements.
 fn is_on_elements(function: &FunctionInput, at: usize) -> bool {
     let made = |value: Value| match function.values.origin(value) {
         Origin::Instruction(by) => Some(by as usize),
         _ => None,
     };
-    let brings = |by: usize| {
-        let data = &function.data[by];
-        data.loads() || data.opaque == Some(Opaque::Call)
+    let is_returned = |by: usize| function.data[by].opaque == Some(Opaque::Call);
+    let is_loaded = |by: usize| {
+        let mut accesses = function.data[by].memory.iter();
+        accesses.any(|one| one.reads && one.base != Some(STACK_POINTER))
     };
     let flags = function.values.reads(at).iter();
     let tests = flags.filter(|one| one.0 >= FLAGS);
     tests.filter_map(|one| made(one.1)).any(|test| {
         let operands = function.values.reads(test).iter();
-        brings(test)
-            || (operands.filter(|one| one.0 < FLAGS)).any(|one| made(one.1).is_some_and(brings))
+        let operands = (operands.filter(|one| one.0 < FLAGS)).filter_map(|one| made(one.1));
+        let form = function.data[test].form.as_str();
+        let has_two = !form.starts_with("test ") && !form.ends_with(", i");
+        let brought = |by| is_returned(by) || has_two && is_loaded(by);
+        has_two && is_loaded(test) || operands.into_iter().any(brought)
     })
 }
 

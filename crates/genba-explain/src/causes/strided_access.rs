@@ -2,7 +2,8 @@
 //!
 //! **Signature.** In a loop, a load whose address advances by at least a line per iteration (or by
 //! an amount that is fixed before the loop, as a row's length) and that takes longer than an L1d
-//! hit.
+//! hit. Or one of the same element in each of many rows that pointers name, where the loop around
+//! advances from element to element.
 //!
 //! **Confirmation.** Interchanged loops, or the field in an array of its own.
 //!
@@ -33,6 +34,7 @@ fn candidate_of(input: &AnalysisInput, slow: &Slow) -> Candidate {
         Pattern::Strides(Step::Constant(step)) => AddressPattern::Stride {
             bytes: step.unsigned_abs(),
         },
+        Pattern::ColumnOfRows(bytes) => AddressPattern::ColumnOfRows { bytes },
         _ => AddressPattern::InvariantStride,
     };
     candidate(

@@ -4,7 +4,7 @@
 //! is made at once, and most of which say that both differ. No test of a letter, a length or a hash stands in
 //! front of them that would have said so.
 //!
-//! **Near misses.** Answers that put in order (sorts, trees); calls behind a test of a part of what they compare;
+//! **Near misses.** Answers that put in order (sorts, trees), also where equality is tested first; calls behind a test of a part of what they compare;
 //! calls that mostly find both equal.
 //!
 //! **Confirmation.** The first letters compared in front, or a hash kept beside the text.
@@ -21,10 +21,12 @@ use genba_model::{Cause, Estimate, Fix, PathFact};
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, MIN_PART_UNEQUAL};
 use crate::constants::gains::UNEQUAL_SAVED;
+use crate::constants::registers::RAX;
 use crate::constants::search_limits::{MAX_BLOCKS_BACK, MAX_INSTRUCTIONS_TO_TEST};
 use crate::constants::time_shares::MIN_SHARE_OF_TESTS;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::value_uses::Uses;
 use crate::patterns::calls::{Call, all_calls, cycles_of_all};
 use crate::patterns::search_loops::{compares, stem};
 
@@ -51,7 +53,10 @@ pub(crate) fn unequal_comparisons(input: &AnalysisInput) -> Vec<Candidate> {
         let Some(unequal) = unequal(function, call.site.at) else {
             continue;
         };
-        if unequal < MIN_PART_UNEQUAL || is_ruled_out_before(function, call.site.at) {
+        if unequal < MIN_PART_UNEQUAL
+            || is_ruled_out_before(function, call.site.at)
+            || is_for_order(function, call.site.at)
+        {
             continue;
         }
         let calls = call.target.count;
@@ -154,6 +159,25 @@ fn unequal(function: &FunctionInput, at: usize) -> Option<f64> {
         "je" => Some(1.0 - taken),
         _ => None,
     }
+}
+
+/// Whether a comparison's answer is read by more than tests for equality, as where the order of unequal texts decides
+/// (`std::string`'s comparison tests for zero first, and for the sign then).
+fn is_for_order(function: &FunctionInput, at: usize) -> bool {
+    let Some(answer) = function.values.written(at, RAX) else {
+        return false;
+    };
+    let asks_more = |&reader: &usize| {
+        let next = function
+            .code
+            .get(reader + 1)
+            .map_or("", |code| code.mnemonic);
+        let equality = matches!(next, "je" | "jne" | "sete" | "setne");
+        let is_move = function.code[reader].mnemonic.starts_with("mov");
+        let tests = function.code[reader].mnemonic == "test" && equality;
+        function.counts[reader] > 0 && !is_move && !tests
+    };
+    Uses::of(function).readers(answer).iter().any(asks_more)
 }
 
 /// Whether a test in front of a call compares a part of what it compares: memory with something, and

@@ -17,7 +17,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
-use crate::patterns::value_steps::{Step, address_step};
+use crate::patterns::value_steps::{Step, address_step, value_step};
 use genba_code::Flow;
 use genba_loop_model::misprediction_penalty;
 
@@ -28,6 +28,9 @@ pub enum Pattern {
     Chase,
     /// A step of at least a line, or one that is only known at run time.
     Strides(Step),
+    /// The element of one number in each of many rows that pointers name, of the next number in the next run of the
+    /// loop; the bytes from one element to the next.
+    ColumnOfRows(u64),
     /// Small steps: memory is read through.
     Streams,
     /// Anything else: another load, a hash.
@@ -270,8 +273,34 @@ fn pattern(
         }
         Some(step) => Pattern::Strides(step),
         None if chases(function, index, at, address) => Pattern::Chase,
-        None => Pattern::Scattered,
+        None => column_of_rows(function, index, address)
+            .map_or(Pattern::Scattered, Pattern::ColumnOfRows),
     }
+}
+
+/// The bytes from one element to the next where a loop goes from row to row, whose beginnings it loads one after the
+/// other, for an element whose number advances in the loop around it (`for (c…) for (r…) sum += rows[r][c]`).
+fn column_of_rows(function: &FunctionInput, index: u32, address: &Address) -> Option<u64> {
+    let around = function.flow.loops()[index as usize].parent?;
+    let advances = |loop_index, value, scale: u8| match value_step(function, loop_index, value)? {
+        Step::Constant(step) => Some(step.wrapping_mul(i64::from(scale))),
+        Step::Invariant => None,
+    };
+    let is_next_row = |value: Value| {
+        let load = function.values.loaded_from(value);
+        load.is_some_and(|from| {
+            matches!(address_step(function, index, &from), Some(Step::Constant(step)) if step != 0)
+        })
+    };
+    let (number, scale) = address.index?;
+    let parts = [(address.base, number, scale), (number, address.base, 1)];
+    let (_, element, scale) = parts
+        .into_iter()
+        .filter(|&(row, _, _)| row != number || scale == 1)
+        .find(|&(row, _, _)| is_next_row(row))?;
+    let fixed = advances(index, element, scale)? == 0;
+    let step = advances(around, element, scale)?;
+    (fixed && step != 0 && step.abs() < CACHE_LINE_STEP).then_some(step.unsigned_abs())
 }
 
 /// Whether runs of a loop step through so few bytes that no prefetcher learns of them.

@@ -176,10 +176,10 @@ fn in_loop(one: &HotLoop<'_>, iteration: Iteration, mut list: Vec<Stall>) -> Opt
         match load.pattern {
             Pattern::Chase => load.each >= MIN_CHASE_OF_L1D * load.usual,
             // Prefetching hides what such loads wait, not that each takes a line.
-            Pattern::Strides(_) if !short => {
+            Pattern::Strides(_) | Pattern::ColumnOfRows(_) if !short => {
                 load.each >= MIN_STRIDED_LOAD.0 && time >= MIN_STRIDED_LOAD.1
             }
-            Pattern::Strides(_) | Pattern::Scattered => {
+            Pattern::Strides(_) | Pattern::ColumnOfRows(_) | Pattern::Scattered => {
                 let most = load.each >= MIN_DOMINANT_LOAD.0
                     && time >= MIN_DOMINANT_LOAD.1
                     && iteration.excess >= MIN_DOMINANT_LOAD.2 * iteration.measured;
@@ -190,7 +190,7 @@ fn in_loop(one: &HotLoop<'_>, iteration: Iteration, mut list: Vec<Stall>) -> Opt
     });
     let kind = match list.first()?.pattern {
         Pattern::Chase if !short => Kind::Chase,
-        Pattern::Strides(_) if !short => Kind::Strides,
+        Pattern::Strides(_) | Pattern::ColumnOfRows(_) if !short => Kind::Strides,
         _ => Kind::Scattered,
     };
     Some(Slow {
@@ -210,7 +210,7 @@ fn outside(function: usize, mut list: Vec<Stall>) -> Option<Slow> {
     });
     let kind = match list.first()?.pattern {
         Pattern::Chase => Kind::Chase,
-        Pattern::Strides(_) => Kind::Strides,
+        Pattern::Strides(_) | Pattern::ColumnOfRows(_) => Kind::Strides,
         _ => Kind::Scattered,
     };
     Some(Slow {

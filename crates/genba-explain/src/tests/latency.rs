@@ -292,6 +292,56 @@ fn strided_access_is_found_for_strides_not_for_streams() {
     assert_eq!(count(&cache_miss::detect(&strides(4096, 12.0))), 0);
 }
 
+/// `for (c…) for (r…) sum += rows[r][c]`, or `rows[r][hash(r)]`: so many bytes from one `c` to the next.
+fn rows(step: i32, same_element: bool) -> AnalysisInput {
+    let (times, runs) = ((ALL / 12.0) as u64, 1_000);
+    program(vec![function(
+        "means",
+        |a| {
+            let (mut column, mut row) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut column)?;
+            a.mov(rdi, r8)?;
+            a.set_label(&mut row)?;
+            a.mov(rax, qword_ptr(rdi))?;
+            match same_element {
+                true => a.nop()?,
+                false => a.xor(rcx, rdi)?,
+            }
+            a.add(rbx, qword_ptr(rax + rcx * 8))?;
+            a.add(rdi, 24)?;
+            a.cmp(rdi, rsi)?;
+            a.jne(row)?;
+            a.add(rcx, step / 8)?;
+            a.cmp(rcx, rdx)?;
+            a.jne(column)?;
+            a.ret()
+        },
+        &[
+            1, runs, times, times, times, times, times, times, runs, runs, runs, 1,
+        ],
+        &[
+            0.0, 0.0, 0.1, 0.0, 0.8, 0.06, 0.02, 0.02, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(7, times - runs), (10, runs - 1)],
+    )])
+}
+
+#[test]
+fn column_of_rows_behind_pointers_is_strided() {
+    let found = strided_access::detect(&rows(8, true));
+    assert_eq!(count(&found), 1);
+    assert!(has_fact(&found, |fact| {
+        let pattern = AddressPattern::ColumnOfRows { bytes: 8 };
+        *fact == Fact::Load(LoadFact::Address { pattern, bytes: 8 })
+    }));
+    assert_eq!(count(&cache_miss::detect(&rows(8, true))), 0);
+    // Of rows of lines each element is in a line of its own, and of a hash nothing comes in order.
+    for other in [rows(512, true), rows(8, false)] {
+        assert_eq!(count(&strided_access::detect(&other)), 0);
+    }
+}
+
 /// `sum += table[hash(i)]`.
 fn look_ups(cycles: f64) -> AnalysisInput {
     let heat = [0.02, 0.02, 0.9, 0.02, 0.02, 0.02];

@@ -13,9 +13,23 @@ const SORTS: u64 = 50;
 const CALLS: u64 = 50_000;
 const COMPARISONS: u64 = 20_000_000;
 
+/// What a sort's most frequent branch compares.
+#[derive(Clone, Copy)]
+enum Compared {
+    Elements,
+    /// The place with a bound in the frame.
+    Bound,
+    /// An element with zero.
+    Zero,
+}
+
+fn found(name: &str, sorts: u64, repeated: f64) -> Vec<Candidate> {
+    compared(name, sorts, repeated, Compared::Elements)
+}
+
 /// A sort that divides by `while (less(*p, pivot)) p++;` and calls itself, called elsewhere so often.
 /// Comparisons go the way of the one before in this share.
-fn found(name: &str, sorts: u64, repeated: f64) -> Vec<Candidate> {
+fn compared(name: &str, sorts: u64, repeated: f64, what: Compared) -> Vec<Candidate> {
     let all = COMPARISONS;
     let mut one = function(
         name,
@@ -26,7 +40,11 @@ fn found(name: &str, sorts: u64, repeated: f64) -> Vec<Candidate> {
             a.set_label(&mut head)?;
             a.mov(rax, qword_ptr(rdi))?;
             a.add(rdi, 8)?;
-            a.cmp(rax, rdx)?;
+            match what {
+                Compared::Elements => a.cmp(rax, rdx)?,
+                Compared::Bound => a.cmp(rdi, qword_ptr(rsp + 0x48))?,
+                Compared::Zero => a.test(rax, rax)?,
+            }
             a.jb(head)?;
             a.call(entry)?;
             a.ret()
@@ -74,4 +92,7 @@ fn elements_without_order_and_other_recursions_are_not_reported() {
         found("sort<int*>", CALLS / 2, 0.99).is_empty(),
         "short arrays"
     );
+    for what in [Compared::Bound, Compared::Zero] {
+        assert!(compared("sort<int*>", SORTS, 0.99, what).is_empty());
+    }
 }

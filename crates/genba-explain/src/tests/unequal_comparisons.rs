@@ -17,6 +17,8 @@ enum Shape {
     Equality,
     /// `if (strcmp(a, b) < 0)`.
     Order,
+    /// `int order = strcmp(a, b); if (order != 0 && order < 0)`.
+    OrderOfUnequal,
     /// `if (a->hash == hash && strcmp(a->name, b) == 0)`.
     BehindHash,
 }
@@ -44,18 +46,22 @@ fn table(shape: Shape, equal: f64) -> Vec<FunctionInput> {
             }
             a.inc(r12)?;
             a.set_label(&mut next)?;
+            match shape {
+                Shape::OrderOfUnequal => a.sar(eax, 31)?,
+                _ => a.nop()?,
+            }
             a.add(rbx, 16)?;
             a.cmp(rbx, r14)?;
             a.jb(head)?;
             a.ret()
         },
         &[
-            CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, same, CALLS, CALLS, CALLS, 1,
+            CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, same, CALLS, CALLS, CALLS, CALLS, 1,
         ],
         &[
-            0.02, 0.02, 0.02, 0.02, 0.05, 0.03, 0.02, 0.0, 0.02, 0.02, 0.02, 0.0,
+            0.02, 0.02, 0.02, 0.02, 0.05, 0.03, 0.02, 0.0, 0.0, 0.02, 0.02, 0.02, 0.0,
         ],
-        &[(1, 0), (6, CALLS - same), (10, CALLS - 1)],
+        &[(1, 0), (6, CALLS - same), (11, CALLS - 1)],
     );
     search.call_sites = vec![CallSite {
         at: 4,
@@ -110,6 +116,10 @@ fn comparisons_that_mostly_find_a_difference_are_found() {
 #[test]
 fn comparisons_that_order_or_are_behind_a_hash_or_often_equal_are_not_reported() {
     assert!(found(Shape::Order, 0.1).is_empty(), "answers that order");
+    assert!(
+        found(Shape::OrderOfUnequal, 0.1).is_empty(),
+        "unequal ones in order"
+    );
     assert!(found(Shape::BehindHash, 0.1).is_empty(), "a hash in front");
     assert!(found(Shape::Equality, 0.5).is_empty(), "half of them equal");
 }

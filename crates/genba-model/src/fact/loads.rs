@@ -68,6 +68,11 @@ pub enum AddressPattern {
     },
     /// A stride that is fixed before the loop, of unknown length.
     InvariantStride,
+    /// One element of each of many rows that pointers name; the loop around advances to the next element.
+    ColumnOfRows {
+        /// Bytes from element to element.
+        bytes: u64,
+    },
 }
 
 impl LoadFact {

@@ -51,6 +51,10 @@ pub(super) fn sentence(fact: &LoadFact) -> String {
                 "its address advances by a stride that is fixed before the loop; {bytes} bytes are \
                  read per iteration"
             ),
+            AddressPattern::ColumnOfRows { bytes: step } => format!(
+                "each iteration reads {bytes} bytes of another row, whose address it loads; the loop around advances by \
+                 {step} bytes within the rows, so that each line is fetched again for the next element"
+            ),
         },
         LoadFact::PartialOverlap { load, store } => {
             format!("`{load}` reads bytes of which `{store}` wrote only a part just before")

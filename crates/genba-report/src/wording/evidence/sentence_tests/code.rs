@@ -141,6 +141,7 @@ fn facts_about_loads_and_divisions() {
         address(AddressPattern::PreviousLoad),
         address(AddressPattern::Stride { bytes: 4096 }),
         address(AddressPattern::InvariantStride),
+        address(AddressPattern::ColumnOfRows { bytes: 8 }),
         LoadFact::PartialOverlap {
             load: s("mov rax,[rsp+16]"),
             store: s("mov [rsp+20],edx"),
