@@ -150,6 +150,8 @@ pub enum Fix {
     ScanOnce,
     /// Test many bytes at a time for the class that a table names.
     WideClasses,
+    /// Search once, and keep the place that was found.
+    SearchOnce,
     /// Keep how far a loop came with what it made, and go on from there.
     GoOnFromThere,
     /// Add to a sum what enters a window, and subtract what leaves it.

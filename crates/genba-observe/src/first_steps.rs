@@ -5,6 +5,12 @@ use crate::fast_hash::{FastSet, mix};
 /// Loads, branches and ends of iterations that are kept of a run.
 const MAX_STEPS: usize = 1 << 10;
 
+/// Iterations of the shorter of two runs that end near one another.
+const MIN_ITERATIONS_ALIKE: u64 = 4;
+
+/// A run ends near another where its length differs by one part of so many, or by one iteration.
+const NEAR: u64 = 8;
+
 /// The first steps of a run, those of loops inside it with them.
 #[derive(Default)]
 pub(crate) struct FirstSteps {
@@ -107,7 +113,7 @@ impl FirstSteps {
     /// What was done up to the end of each of the first iterations that go through memory, as one number: branches,
     /// and loads of instructions that are known to go through memory. Where the loop itself loads nothing, functions do
     /// that read elements for it: what they return counts.
-    pub(crate) fn iterations(&self, moving: &FastSet<u64>) -> Vec<u64> {
+    pub(crate) fn iterations(&self, moving: &FastSet<u64>) -> Iterations {
         let (mut path, mut goes, mut ends) = (0, false, Vec::new());
         let mut results = None;
         for step in &self.steps {
@@ -134,14 +140,45 @@ impl FirstSteps {
                 }
             }
         }
-        ends
+        Iterations {
+            kept: ends,
+            beyond: self.iterations_beyond(),
+        }
     }
 
     /// Iterations of which nothing was kept.
-    pub(crate) fn iterations_beyond(&self) -> u64 {
+    fn iterations_beyond(&self) -> u64 {
         let ends = |one: &&Step| matches!(one.what, What::EndOfIteration);
         let kept = self.steps.iter().filter(ends).count();
         self.all_iterations.saturating_sub(kept as u64)
+    }
+}
+
+/// The iterations of a run: what was done up to the end of each of the first ones, and how many came behind them.
+pub(crate) struct Iterations {
+    kept: Vec<u64>,
+    beyond: u64,
+}
+
+impl Iterations {
+    pub(crate) fn all(&self) -> u64 {
+        self.kept.len() as u64 + self.beyond
+    }
+
+    /// The first ones that do the same as those of another run.
+    pub(crate) fn alike(&self, other: &Self) -> usize {
+        let pairs = self.kept.iter().zip(&other.kept);
+        pairs.take_while(|(one, other)| one == other).count()
+    }
+
+    /// Whether the shorter run is the beginning of the longer one, and not much shorter. The last iteration of a run differs
+    /// by where it goes.
+    pub(crate) fn ends_near(&self, other: &Self) -> bool {
+        let (shorter, longer) = (self.all().min(other.all()), self.all().max(other.all()));
+        let kept = self.kept.len().min(other.kept.len());
+        shorter >= MIN_ITERATIONS_ALIKE
+            && longer - shorter <= (shorter / NEAR).max(1)
+            && self.alike(other) + 1 >= kept
     }
 }
 
@@ -167,12 +204,17 @@ mod tests {
 
     #[test]
     fn what_is_loaded_from_one_place_does_not_tell_runs_apart() {
-        let [one, other] = [7, 8].map(|key| walk(0, 5, key).iterations(&moving()));
+        let [one, other] = [7, 8].map(|key| walk(0, 5, key).iterations(&moving()).kept);
         assert_eq!((one.len(), &one), (5, &other));
-        let from_elsewhere = walk(1, 5, 7).iterations(&moving());
+        let from_elsewhere = walk(1, 5, 7).iterations(&moving()).kept;
         assert_ne!(from_elsewhere[0], one[0]);
         // As long as nothing is known to go through memory, nothing is compared.
-        assert!(walk(0, 5, 7).iterations(&FastSet::default()).is_empty());
+        assert!(
+            walk(0, 5, 7)
+                .iterations(&FastSet::default())
+                .kept
+                .is_empty()
+        );
     }
 
     /// Gets elements of an array from here on by a function.
@@ -189,13 +231,14 @@ mod tests {
     #[test]
     fn results_of_functions_count_where_the_loop_itself_loads_nothing() {
         let moving = [0x10, 0x900].into_iter().collect();
-        let [one, other] = [0, 1].map(|first| walk_by_calls(first, 5).iterations(&moving));
+        let [one, other] = [0, 1].map(|first| walk_by_calls(first, 5).iterations(&moving).kept);
         assert_eq!(one.len(), 5);
         assert_ne!(one[0], other[0]);
         // The same result each time is no element.
         assert!(
             walk_by_calls(0, 5)
                 .iterations(&FastSet::default())
+                .kept
                 .is_empty()
         );
     }
@@ -210,7 +253,7 @@ mod tests {
                 run.branch(0x18, true);
             }
             run.end_iteration();
-            run.iterations(&[0x10, 0x900].into_iter().collect())
+            run.iterations(&[0x10, 0x900].into_iter().collect()).kept
         };
         assert_eq!(with_result(1), with_result(2));
     }
@@ -219,19 +262,18 @@ mod tests {
     fn iterations_of_loops_inside_count_and_of_callees_those_of_their_own() {
         let mut deep = FirstSteps::default();
         deep.inner(&walk(0, 5, 7), true);
-        assert_eq!(deep.iterations(&moving()).len(), 5);
+        assert_eq!(deep.iterations(&moving()).kept.len(), 5);
         let mut callee = walk(0, 2, 7);
         callee.inner(&walk(0, 5, 7), false);
         let mut caller = FirstSteps::default();
         caller.inner(&callee, false);
-        assert_eq!(caller.iterations(&moving()).len(), 2);
+        assert_eq!(caller.iterations(&moving()).kept.len(), 2);
     }
 
     #[test]
     fn long_runs_are_bounded_and_say_how_much_is_beyond() {
         let run = walk(0, 100_000, 7);
         assert!(run.steps.len() <= MAX_STEPS);
-        let kept = run.iterations(&moving()).len() as u64;
-        assert_eq!(kept + run.iterations_beyond(), 100_000);
+        assert_eq!(run.iterations(&moving()).all(), 100_000);
     }
 }

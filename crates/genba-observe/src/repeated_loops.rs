@@ -12,13 +12,15 @@
 //! Source: as [`crate::redundant_calls`]; for loops, A. Nistor et al., "Toddler: detecting performance
 //! problems via similar memory-access patterns", ICSE 2013.
 
+use std::collections::VecDeque;
+
 use genba_model::{Burst, BurstEvent, CodePoint, Estimate, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::call_stack::CallStack;
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
-use crate::first_steps::FirstSteps;
+use crate::first_steps::{FirstSteps, Iterations};
 use crate::loop_runs::{LoopRuns, Run};
 use crate::tally::{BurstShare, Seen, Tally};
 
@@ -36,6 +38,10 @@ pub struct RepeatedLoop {
     /// with them. What a run loads from one address in all its iterations (a bound, a key) is not compared.
     #[serde(default)]
     pub starts_as_previous: Option<Seen>,
+    /// Iterations of runs that do what one of the runs just before did from its beginning to its end, and end a little before
+    /// or behind it. `executions` counts iterations.
+    #[serde(default)]
+    pub ends_near_earlier: Option<Seen>,
     /// Different runs in a burst, on average.
     pub distinct_per_burst: f64,
     /// Share of all instructions that were executed in runs that repeat the one just before.
@@ -159,12 +165,15 @@ impl Open {
     }
 }
 
+/// Runs of a loop to which the next one is compared: it may walk along several texts or lists in turn.
+const COMPARED_RUNS: usize = 4;
+
 #[derive(Default)]
 struct LoopOfBurst {
     runs: FastSet<u64>,
     last: Option<u64>,
-    last_iterations: Vec<u64>,
-    last_beyond: u64,
+    /// The latest runs, the last one at the end.
+    latest: VecDeque<Iterations>,
 }
 
 #[derive(Default)]
@@ -180,6 +189,7 @@ struct Found {
     tally: Tally<CodePoint>,
     previous: Tally<CodePoint>,
     starts: Tally<CodePoint>,
+    near: Tally<CodePoint>,
     shares: BurstShare<CodePoint>,
     totals: FastMap<CodePoint, Totals>,
     loops: FastMap<CodePoint, LoopOfBurst>,
@@ -193,6 +203,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         tally: Tally::new(),
         previous: Tally::new(),
         starts: Tally::new(),
+        near: Tally::new(),
         shares: BurstShare::new(),
         totals: FastMap::default(),
         loops: FastMap::default(),
@@ -211,6 +222,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         found.tally.end_of_burst(burst.weight);
         found.previous.end_of_burst(burst.weight);
         found.starts.end_of_burst(burst.weight);
+        found.near.end_of_burst(burst.weight);
         found
             .shares
             .end_of_burst(burst.instructions as f64, burst.weight);
@@ -219,7 +231,10 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         .filter_map(|(head, seen)| {
             let totals = found.totals.get(&head)?;
             let starts = found.starts.seen(head);
-            if seen.share.value <= 0.0 && starts.is_none_or(|one| one.share.value <= 0.0) {
+            let near = found.near.seen(head);
+            let is_nothing =
+                |one: &Option<Seen>| one.as_ref().is_none_or(|one| one.share.value <= 0.0);
+            if seen.share.value <= 0.0 && is_nothing(&starts) && is_nothing(&near) {
                 return None;
             }
             let runs = totals.runs.max(1) as f64;
@@ -228,6 +243,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
                 seen,
                 repeats_previous: found.previous.seen(head)?,
                 starts_as_previous: starts,
+                ends_near_earlier: near,
                 distinct_per_burst: totals.distinct as f64 / totals.bursts.max(1) as f64,
                 share_of_instructions: found.shares.share(head),
                 instructions_per_run: totals.instructions as f64 / runs,
@@ -328,7 +344,6 @@ impl Found {
         let results = one.results.iter().filter(|one| one.differs);
         self.moving.extend(results.map(|one| one.at));
         let iterations = one.first.iterations(&self.moving);
-        let beyond = one.first.iterations_beyond();
         let state = self.loops.entry(head).or_default();
         let known = match state.runs.len() < MAX_RUNS {
             true => !state.runs.insert(one.trace),
@@ -340,15 +355,19 @@ impl Found {
             if last == one.trace {
                 self.shares.add(head, one.instructions as f64);
             }
-            let pairs = iterations.iter().zip(&state.last_iterations);
-            let same = pairs.take_while(|(now, before)| now == before).count();
-            let all = |kept: usize, beyond: u64| kept as u64 + beyond;
-            let longer = all(iterations.len(), beyond)
-                .max(all(state.last_iterations.len(), state.last_beyond));
-            (self.starts).add(head, same as f64, longer as f64);
         }
-        state.last_iterations = iterations;
-        state.last_beyond = beyond;
+        let all = iterations.all();
+        if let Some(last) = state.latest.back() {
+            let longer = all.max(last.all());
+            (self.starts).add(head, iterations.alike(last) as f64, longer as f64);
+            let is_near = state.latest.iter().any(|one| iterations.ends_near(one));
+            let near = if is_near { all as f64 } else { 0.0 };
+            self.near.add(head, near, all as f64);
+        }
+        if state.latest.len() == COMPARED_RUNS {
+            state.latest.pop_front();
+        }
+        state.latest.push_back(iterations);
     }
 }
 
@@ -415,6 +434,25 @@ mod tests {
         // From other places on nothing is the same.
         let elsewhere = |one: u64| search(6, 0x1000 + 64 * one);
         assert!(found((0..20).flat_map(elsewhere).collect()).is_empty());
+    }
+
+    #[test]
+    fn walks_that_go_a_step_further_than_an_earlier_one_end_near_it() {
+        // Along two texts in turn, a byte further each time.
+        let turns = |one: u64| search(8 + one / 2, 0x1000 + 0x1000 * (one % 2));
+        let all = found((0..40).flat_map(turns).collect());
+        let near = all[0].ends_near_earlier.expect("it was compared");
+        assert!(near.share.value > 0.9, "{near:?}");
+        // Searches that end anywhere, and walks that begin anywhere.
+        let anywhere = |one: u64| search(5 + one * 7 % 41, 0x1000);
+        let elsewhere = |one: u64| search(8 + one, 0x1000 + 64 * one);
+        for events in [
+            (0..40).flat_map(anywhere).collect(),
+            (0..40).flat_map(elsewhere).collect::<Vec<_>>(),
+        ] {
+            let near = found(events).first().and_then(|one| one.ends_near_earlier);
+            assert!(near.is_none_or(|one| one.share.value < 0.3), "{near:?}");
+        }
     }
 
     /// Two nested loops: the inner one loads the elements of a row, the outer one where the rows begin.

@@ -6,9 +6,9 @@
 use genba_code::{BlockId, Flow};
 
 use crate::constants::counts::SELDOM_EXECUTIONS;
-use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
+use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
-use crate::input::values::{CONSTANT, Origin};
+use crate::input::values::{CONSTANT, Origin, Value};
 
 /// Whether all values that a loop computes with are constants, loaded in it, or loaded where `repeats`
 /// says that the same is loaded again, or are made so seldom beside the loop's runs (their number) that most
@@ -47,7 +47,7 @@ pub(crate) fn computes_from_loads(
         if met.len() > MAX_VALUES_FOLLOWED {
             return false;
         }
-        let value = crate::input::values::Value { number, offset: 0 };
+        let value = Value { number, offset: 0 };
         match function.values.origin(value) {
             Origin::Constant => {}
             Origin::Entry if function.calls.is_some_and(seldom) => {}
@@ -102,7 +102,7 @@ fn is_carried_around(function: &FunctionInput, index: u32, number: u32) -> bool 
     let mut met: Vec<(u32, bool)> = Vec::new();
     let mut work = vec![(number, false)];
     while let Some((from, changed)) = work.pop() {
-        let value = crate::input::values::Value {
+        let value = Value {
             number: from,
             offset: 0,
         };
@@ -155,7 +155,7 @@ fn address_numbers(function: &FunctionInput, members: &[usize]) -> Vec<u32> {
     let mut next = 0;
     while let Some(&number) = found.get(next) {
         next += 1;
-        let value = crate::input::values::Value { number, offset: 0 };
+        let value = Value { number, offset: 0 };
         for one in function.values.met(value) {
             if !found.contains(&one.number) && found.len() < MAX_VALUES_FOLLOWED {
                 found.push(one.number);
@@ -177,4 +177,26 @@ fn makes_values(function: &FunctionInput, at: usize) -> bool {
     !(moves || compares || stays || data.sum.is_some())
         && data.shortcut == genba_code::Shortcut::None
         && data.writes & ((1u128 << crate::constants::registers::FLAGS) - 1) != 0
+}
+
+/// Whether a value is what one of these instructions loaded, or a part of it.
+pub(crate) fn is_loaded_among(function: &FunctionInput, members: &[usize], value: Value) -> bool {
+    let mut value = value;
+    for _ in 0..MAX_STEP_DEPTH {
+        let Origin::Instruction(by) = function.values.origin(value) else {
+            return false;
+        };
+        let by = by as usize;
+        if members.binary_search(&by).is_err() {
+            return false;
+        }
+        if function.data[by].loads() {
+            return true;
+        }
+        let &[(_, from)] = function.values.reads(by) else {
+            return false;
+        };
+        value = from;
+    }
+    false
 }

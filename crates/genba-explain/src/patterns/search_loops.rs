@@ -180,10 +180,10 @@ pub(crate) fn usual_search_of(
 
 /// Moves, comparisons, jumps and the arithmetic of addresses.
 fn is_plain(mnemonic: &str, shortcut: Shortcut) -> bool {
-    const NAMES: [&str; 27] = [
+    const NAMES: [&str; 28] = [
         "cmp", "test", "lea", "add", "sub", "inc", "dec", "sar", "shr", "shl", "and", "or", "nop",
         "push", "pop", "cdqe", "cdq", "cqo", "neg", "not", "ucomiss", "ucomisd", "comiss",
-        "comisd", "bsf", "tzcnt", "endbr64",
+        "comisd", "bsf", "tzcnt", "endbr64", "sbb",
     ];
     shortcut != Shortcut::None
         || NAMES.contains(&mnemonic)

@@ -6,7 +6,7 @@ use iced_x86::code_asm::*;
 use genba_model::{Cause, Fix};
 use genba_observe::{RepeatedLoop, SilentStore};
 
-use crate::causes::{redundant_computation, repeated_search};
+use crate::causes::{quadratic, redundant_computation, repeated_search};
 use crate::input::analysis_input::AnalysisInput;
 use crate::tests::observed_repetition::{observations, point, redundant, seen, share_of};
 use crate::tests::synthetic::{function, program};
@@ -19,6 +19,7 @@ fn alike(input: &AnalysisInput, head: usize, share: f64) -> RepeatedLoop {
         seen: seen(0.0),
         repeats_previous: seen(0.0),
         starts_as_previous: Some(seen(share)),
+        ends_near_earlier: None,
         distinct_per_burst: 1000.0,
         share_of_instructions: share_of(0.0),
         instructions_per_run: 500.0,
@@ -166,4 +167,59 @@ fn program_that_does_everything_again_repeats_nothing_inside() {
             .count()
     };
     assert_eq!((made(1.0), made(0.0)), (0, 1));
+}
+
+/// The letter of a number in a text, by the lengths of those before it; or a search for a letter that is handed over. This
+/// share of the iterations is of walks that end near an earlier one.
+fn letters(searched: bool, near: f64, same: f64) -> AnalysisInput {
+    let times = 16 * RUNS;
+    let one = function(
+        "letter",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.movzx(eax, byte_ptr(rdi))?;
+            match searched {
+                true => a.cmp(eax, edx)?,
+                false => a.movzx(eax, byte_ptr(r8 + rax))?,
+            }
+            a.add(rdi, rax)?;
+            a.dec(rsi)?;
+            a.jne(head)?;
+            a.mov(rax, rdi)?;
+            a.ret()
+        },
+        &[RUNS, times, times, times, times, times, RUNS, RUNS],
+        &[0.0, 0.2, 0.3, 0.3, 0.1, 0.1, 0.0, 0.0],
+        &[(5, times - RUNS)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.repeated_loops.push(RepeatedLoop {
+        repeats_previous: seen(same),
+        ends_near_earlier: Some(seen(near)),
+        stores_outside: 0.0,
+        ..alike(&input, 1, 0.0)
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn walk_to_each_next_letter_from_the_first_one_is_quadratic() {
+    let found = quadratic::detect(&letters(false, 0.95, 0.1));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (&found[0].cause, &found[0].fix),
+        (&Cause::Quadratic, &Fix::ScanOnce)
+    );
+    assert_eq!(found[0].executions, Some(RUNS));
+    for other in [
+        letters(false, 0.4, 0.1),
+        letters(false, 0.95, 0.95),
+        letters(true, 0.95, 0.1),
+    ] {
+        assert!(quadratic::detect(&other).is_empty());
+    }
 }

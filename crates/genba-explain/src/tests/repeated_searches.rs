@@ -1,11 +1,12 @@
 //! Searches that find what the one before found, and near misses.
 
 use genba_model::{Fact, Fix, ObservedFact};
+use genba_observe::LoopAgain;
 use iced_x86::code_asm::*;
 
 use crate::causes::repeated_search;
 use crate::input::analysis_input::AnalysisInput;
-use crate::tests::observed_repetition::{CALLS, repeated_runs, seen};
+use crate::tests::observed_repetition::{CALLS, observations, point, repeated_runs, seen};
 use crate::tests::synthetic::{function, has_fact, program};
 
 /// A binary search, by order or by equality, of eight iterations.
@@ -149,4 +150,64 @@ fn searches_without_a_last_result_to_test_are_not_reported() {
     assert!(repeated_search::detect(&repeated_runs(search(false, false), 0.95)).is_empty());
     // Computes with registers that may differ.
     assert!(repeated_search::detect(&repeated_runs(search(true, true), 0.95)).is_empty());
+}
+
+/// Two walks down a tree in one function, by a key in a register, or for the first element with this flag; the second
+/// one goes over what the first went over in this share of its runs.
+fn two_searches(flags: Option<[i32; 2]>, again: f64) -> AnalysisInput {
+    let times = 8 * CALLS;
+    let one = function(
+        "count",
+        |a| {
+            for walk in 0..2 {
+                let mut head = a.create_label();
+                a.mov(rax, rdi)?;
+                a.set_label(&mut head)?;
+                match flags {
+                    Some(flags) => a.cmp(dword_ptr(rax + 8), flags[walk])?,
+                    None => a.cmp(rsi, qword_ptr(rax + 8))?,
+                }
+                a.mov(rdx, qword_ptr(rax + 16))?;
+                a.cmovg(rdx, qword_ptr(rax + 24))?;
+                a.mov(rax, rdx)?;
+                a.test(rax, rax)?;
+                a.jne(head)?;
+            }
+            a.ret()
+        },
+        &[
+            CALLS, times, times, times, times, times, times, //
+            CALLS, times, times, times, times, times, times, CALLS,
+        ],
+        &[
+            0.0, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, //
+            0.0, 0.2, 0.1, 0.1, 0.0, 0.05, 0.0, 0.0,
+        ],
+        &[(6, times - CALLS), (13, times - CALLS)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.loops_again.push(LoopAgain {
+        head: point(&input, 0, 8),
+        other: point(&input, 0, 1),
+        seen: seen(again),
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn search_for_what_was_just_searched_is_found_at_its_second_place() {
+    let found = repeated_search::detect(&two_searches(None, 0.98));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].site[0], &found[0].fix), (8, &Fix::SearchOnce));
+    assert_eq!(found[0].executions, Some(CALLS));
+    // The first one stays.
+    assert!((found[0].share.expect("known") - 0.45).abs() < 1e-9);
+    assert!(repeated_search::detect(&two_searches(None, 0.3)).is_empty());
+    assert_eq!(
+        repeated_search::detect(&two_searches(Some([7, 7]), 0.98)).len(),
+        1
+    );
+    assert!(repeated_search::detect(&two_searches(Some([7, 9]), 0.98)).is_empty());
 }

@@ -70,6 +70,21 @@ pub enum ObservedFact {
         /// Number of bursts that it rests on.
         bursts: u32,
     },
+    /// Searches of a function that go over what a search at another place of it had just gone over.
+    SearchedAgain {
+        /// Places of searches that are made again.
+        places: u32,
+        /// Runs of these.
+        searches: u64,
+        /// Share of them that repeat another's run, of the place with most time.
+        share: Estimate,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+        /// Share of the time.
+        of_time: f64,
+        /// Cycles of each.
+        cycles: f64,
+    },
     /// A load that mostly loads what it loaded the time before, from the same place.
     KeptLoad {
         /// The instruction.
@@ -91,6 +106,17 @@ pub enum ObservedFact {
         share: Estimate,
         /// Share of the stores that store what is there already.
         stored_again: f64,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+    },
+    /// Runs of a loop that do what an earlier one did from its beginning to its end, and end near it.
+    WalksAgain {
+        /// Runs.
+        runs: u64,
+        /// Iterations of each.
+        iterations: f64,
+        /// Share of the iterations that are of such runs.
+        share: Estimate,
         /// Number of bursts that it rests on.
         bursts: u32,
     },

@@ -252,6 +252,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "i = find_period(zone, time);",
             "i = zone->last;\nif (time < begin[i] || time >= begin[i + 1])\n    i = zone->last = find_period(zone, time);",
         ),
+        Fix::SearchOnce => (
+            "if (map.count(key) == 0)\n    map[key] = first;\nmap[key].uses++;",
+            "auto [place, is_new] = map.try_emplace(key, first);\nplace->second.uses++;",
+        ),
         Fix::RememberFound { few: true } => (
             "for (each row)\n    sum += row[column_of(table, \"price\")];",
             "price = column_of(table, \"price\");\nfor (each row)\n    sum += row[price];",

@@ -345,6 +345,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Test first what the last search found (keep its index, or an iterator), and search only \
              if that does not fit; where inputs come in order, search on from there."
         }
+        Fix::SearchOnce => {
+            "Search once and keep the place that it gives (an iterator, an index, a pointer to the element): read, change \
+             or insert there. C++ has try_emplace, Rust has entry."
+        }
         Fix::RememberFound { few: true } => {
             "Search once for each of the few keys, before the loop or where the table changes, and \
              keep the index or pointer instead of the key."

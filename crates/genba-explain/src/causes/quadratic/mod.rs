@@ -8,6 +8,7 @@
 //!   C library (`library_scan`); those of one function are one finding;
 //! - a loop that follows a list from its beginning to its end, or to the element of a number, hundreds of links
 //!   for each item, or from which nothing comes;
+//! - walks that go over what an earlier one went over, and end a step behind it (`walks_again`);
 //! - a tree that a function walks whole by calling itself, for each of many things looked for in it;
 //! - look-ups in a hash table that go through hundreds of slots each;
 //! - passes over thousands of elements for each item that change hardly any, or only renumber them (`sweep`), or that
@@ -42,6 +43,7 @@ mod search_with_loop;
 mod shift;
 mod shift_loop;
 mod sweep;
+mod walks_again;
 mod window_sums;
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -69,6 +71,7 @@ use search_with_loop::search_with_loop;
 use shift::{onto_itself, shifts};
 use shift_loop::shift_by_loop;
 use sweep::sweep;
+use walks_again::walks_again;
 use window_sums::window_sums;
 
 /// Finds linear searches, shifts of arrays and appends to strings whose cost for each item shows
@@ -109,6 +112,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         })
         .collect();
     found.extend(walks);
+    let again = walks_again(input).into_iter();
+    let again: Vec<Candidate> = again
+        .filter(|one| !found.iter().any(|other| overlaps(other, one)))
+        .collect();
+    found.extend(again);
     found = together(input, found);
     found.retain(|one| {
         !matches!(one.fix, Fix::RememberPlace | Fix::SkipWalk)
@@ -128,6 +136,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         }),
     );
     found
+}
+
+/// Whether two findings are of the same instructions.
+fn overlaps(one: &Candidate, other: &Candidate) -> bool {
+    one.function == other.function && one.affected().contains(&other.affected()[0])
 }
 
 /// `strcat` to strings that have grown long, whoever calls it.

@@ -4,7 +4,7 @@
 //! iterations each time. Observed: most runs load the same elements and take the same branches as the
 //! run before; or, of binary searches, most iterations are those of the run before, which ended near. Comparisons by order give a range of keys for which the answer holds; of those for
 //! equality with a key in a register most must end at a match, since of a key that was not found
-//! nothing follows for the next one. Also: descents that are searches by halves in turn ([`descents`]), and calls with repeated inputs whose time is in searches
+//! nothing follows for the next one. Also: searches that a function makes again at another place ([`again_elsewhere`]), descents that are searches by halves in turn ([`descents`]), and calls with repeated inputs whose time is in searches
 //! ([`super::redundant_computation`]).
 //!
 //! **Near misses.** A program that does all its work many times over, as benchmarks do, finds everything again.
@@ -17,6 +17,7 @@
 //! 28, 1985 (move to front); W. Pugh, "Skip lists", CACM 33, 1990, and J. Bentley and A. Yao, "An
 //! almost optimal algorithm for unbounded searching", 1976 (search from the last place on).
 
+mod again_elsewhere;
 mod descents;
 
 use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
@@ -35,6 +36,7 @@ use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::{Comparison, exits_by_match, halves, search_of};
+use again_elsewhere::searches_again;
 use descents::{descent, starts_alike};
 
 /// Finds searches that find the same again.
@@ -48,6 +50,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = loops
         .filter_map(|seen| candidate(&sites, seen, all).or_else(|| descent(&sites, seen, all)))
         .collect();
+    if !whole {
+        found.extend(searches_again(&sites));
+    }
     let calls = repeated_calls(input);
     found.extend(calls.iter().filter(|call| call.searches).map(|call| {
         let fix = Fix::RememberFound {

@@ -132,6 +132,36 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             range(share),
             percent(*stored_again)
         ),
+        ObservedFact::SearchedAgain {
+            places,
+            searches,
+            share,
+            bursts,
+            of_time,
+            cycles,
+        } => format!(
+            "at {} of this function {} searches take {} of the time, {} cycles each; {} of them go over what a search at \
+             another place had just gone over, and end at the same element ({bursts} bursts)",
+            match places {
+                1 => "one place".to_owned(),
+                more => format!("{more} places"),
+            },
+            count(*searches),
+            percent(*of_time),
+            crate::wording::evidence::cycles(*cycles),
+            range(share)
+        ),
+        ObservedFact::WalksAgain {
+            runs,
+            iterations,
+            share,
+            bursts,
+        } => format!(
+            "it runs {} times with {iterations:.1} iterations each; {} of the iterations are of runs that repeat one of the four \
+             before from its beginning to its end, and end a little further or earlier ({bursts} bursts)",
+            count(*runs),
+            range(share)
+        ),
         ObservedFact::SearchesStartAlike {
             searches,
             iterations,

@@ -349,6 +349,20 @@ fn facts_about_what_bursts_recorded() {
             stored_again: 0.99,
             bursts: 30,
         },
+        ObservedFact::SearchedAgain {
+            places: 3,
+            searches: 9_000_000,
+            share,
+            bursts: 30,
+            of_time: 0.61,
+            cycles: 212.0,
+        },
+        ObservedFact::WalksAgain {
+            runs: 9_600_000,
+            iterations: 16.1,
+            share: range(0.93, 0.95, 0.97),
+            bursts: 39,
+        },
         ObservedFact::SearchesStartAlike {
             searches: 40_000_000,
             iterations: 15.8,

@@ -1,0 +1,147 @@
+//! Walks that go over what an earlier one went over, and end near it.
+//!
+//! **Signature.** Observed: most iterations of a loop are of runs that do what one of the last few runs did, from its
+//! beginning to its end, and end a step before or behind it (the n-th letter of a text of variable-length letters, for
+//! each n). The loop calls nothing, stores nothing but how far it has come, and no value that it is handed meets what it loads: what it finds
+//! follows from where it begins and how far it goes.
+//!
+//! **Near misses.** Searches for another key each time among the same elements, which end anywhere, or go through all that
+//! came before. Products, which multiply what they load with something else each time. The same walk again and
+//! again is `redundant-computation` or `repeated-search`.
+
+use genba_code::STACK_POINTER;
+use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ObservedFact};
+use genba_observe::RepeatedLoop;
+
+use super::residual_fraction;
+use crate::candidate::Candidate;
+use crate::causes::loop_invariant_call::entries;
+use crate::constants::counts::MIN_SEARCHES;
+use crate::constants::gains::CYCLES_WITHOUT_STRING_SCAN;
+use crate::constants::observations::{
+    MAX_CALLS_WITH_EFFECTS, MIN_ENDS_NEAR, MIN_REPEATED_AMONG_FEW,
+};
+use crate::constants::registers::FLAGS;
+use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::user_lines::site_of;
+use crate::input::values::{Origin, Value};
+use crate::patterns::calls::cycles_of_all;
+use crate::patterns::loop_inputs::is_loaded_among;
+use crate::patterns::observed_sites::{ObservedSites, is_enough};
+
+/// Loops that walk again from the beginning for each next step.
+pub(super) fn walks_again(input: &AnalysisInput) -> Vec<Candidate> {
+    let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
+        return Vec::new();
+    };
+    let whole = sites.repeats_as_a_whole();
+    let loops = (sites.observed.repeated_loops.iter()).filter(|_| !whole);
+    loops
+        .filter_map(|seen| candidate(&sites, seen, all))
+        .collect()
+}
+
+fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
+    let near = (seen.ends_near_earlier.as_ref())
+        .filter(|one| is_enough(one) && one.share.low >= MIN_ENDS_NEAR)?;
+    if seen.repeats_previous.share.value >= MIN_REPEATED_AMONG_FEW {
+        return None;
+    }
+    let (number, index) = sites.loop_with_head(seen.head)?;
+    let function = &sites.input.functions[number];
+    let members = function.loop_instructions(index);
+    let cost = function.loops.get(index as usize)?.as_ref()?;
+    let runs = entries(function, index)?;
+    let iterations = cost.iterations as f64 / runs as f64;
+    let calls = (function.call_sites.iter()).any(|site| members.binary_search(&site.at).is_ok());
+    let share = function.heat_of(members.iter().copied());
+    if runs < MIN_SEARCHES
+        || share < MIN_SHARE_OF_QUADRATIC_LOOP
+        || calls
+        || seen.stores_outside > MAX_CALLS_WITH_EFFECTS
+            && !stores_at_one_place(function, index, &members)
+        || meets_what_is_handed(function, index, &members)
+    {
+        return None;
+    }
+    let each = share * all / runs as f64;
+    let mut one = Candidate::new(
+        Cause::Quadratic,
+        Some(number),
+        members.clone(),
+        Fix::ScanOnce,
+    );
+    if !function.own {
+        let user = function.user_callers.first()?;
+        one.at = Some(site_of(
+            &user.function,
+            &user.module,
+            user.address,
+            &user.place,
+        ));
+    }
+    one.affected = members;
+    one.share = Some(share);
+    one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN);
+    one.executions = Some(runs);
+    one.cycles = Some(Estimate::exact(each));
+    one.confirmation = Confirmation::InputSweep;
+    Some(
+        one.fact(ObservedFact::WalksAgain {
+            runs,
+            iterations,
+            share: near.share,
+            bursts: near.bursts,
+        })
+        .fact(LoopFact::Time {
+            share: Some(share),
+            iterations: cost.iterations,
+            cycles: share * all / cost.iterations.max(1) as f64,
+            trip_count: Some(iterations),
+        }),
+    )
+}
+
+/// Whether an instruction of a loop takes what the loop loads together with a value that it was handed: a key, a factor.
+fn meets_what_is_handed(function: &FunctionInput, index: u32, members: &[usize]) -> bool {
+    let executed = members.iter().filter(|&&at| function.counts[at] > 0);
+    executed.copied().any(|at| {
+        let data = &function.data[at];
+        let reads = function.values.reads(at).iter();
+        let operands = || {
+            let read_as_data = |one: &&(u8, Value)| data.data_reads >> one.0 & 1 == 1;
+            (reads.clone().filter(read_as_data))
+                .filter(|one| one.0 < FLAGS)
+                .map(|one| one.1)
+        };
+        let is_handed = |value: Value| {
+            function.values.is_invariant(value, &function.flow, index)
+                && function.values.origin(value) != Origin::Constant
+        };
+        let reads_frame = |framed: bool| {
+            let mut accesses = data.memory.iter().filter(|one| one.reads);
+            accesses.any(|one| (one.base == Some(STACK_POINTER)) == framed)
+        };
+        let loads =
+            reads_frame(false) || operands().any(|value| is_loaded_among(function, members, value));
+        loads && (reads_frame(true) || operands().any(is_handed))
+    })
+}
+
+/// Whether what a loop stores goes to places that stay the same: how far it has come, where an iterator keeps it.
+fn stores_at_one_place(function: &FunctionInput, index: u32, members: &[usize]) -> bool {
+    let fixed = |value: Value| function.values.is_invariant(value, &function.flow, index);
+    let executed = members.iter().filter(|&&at| function.counts[at] > 0);
+    executed.copied().all(|at| {
+        let memory = function.data[at].memory.iter();
+        let mut stores = memory
+            .zip(function.values.addresses(at))
+            .filter(|one| one.0.writes && !one.0.stack);
+        stores.all(|(_, address)| {
+            address.as_ref().is_some_and(|address| {
+                fixed(address.base) && address.index.is_none_or(|(value, _)| fixed(value))
+            })
+        })
+    })
+}
