@@ -4,12 +4,13 @@
 //! **Signature.** A line of the user's own calls a routine of the C, C++ or Rust library that
 //! converts between text, numbers, times and names (a table: `printf` of numbers, `strtod`,
 //! `sscanf`, `localtime`, `strftime`, `getpwuid`, `regcomp` …), at least a thousand times, and the
-//! calls with all that they call take a good part of the time. What `printf` converts is read from
+//! calls with all that they call take a good part of the time. Calls of one function of the source that convert the same
+//! are one finding. What `printf` converts is read from
 //! its constant format, or, of formats that are made at run time or handed on by functions of the user's own, from
 //! what bursts saw the library read of them; formats of strings only are not reported, of single characters they are. Matching is not converting, so that `regexec` is not in
 //! the table; `std::regex` is, which takes some tens of times as long as other engines for the same. Streams of C++ and formatting by
 //! Rust's `core::fmt` are many functions: those that one line calls count together. Exceptions of C++ are in the table as
-//! well (`__cxa_throw`), and hashes of keys by SipHash are known by their code ([`super::keyed_hashes`]).
+//! well (`__cxa_throw`), tests of types by `dynamic_cast`, and hashes of keys by SipHash are known by their code ([`super::keyed_hashes`]).
 //!
 //! **Confirmation.** The direct conversion in its place.
 //!
@@ -47,14 +48,48 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         return Vec::new();
     };
     let conversions = input.program.conversions.iter();
-    let of_routines = conversions
-        .flat_map(|one| {
-            told_apart(&one.users)
-                .into_iter()
-                .map(move |user| (one, user))
-        })
-        .filter_map(|(one, user)| candidate(input, one, &user, all));
+    let of_routines = conversions.flat_map(|conversion| {
+        let converted = (told_apart(&conversion.users).into_iter())
+            .filter_map(|user| converted(input, conversion, user, all));
+        (of_functions(converted).into_iter())
+            .filter_map(|places| candidate(input, conversion, &places, all))
+            .collect::<Vec<_>>()
+    });
     of_routines.chain(keyed_hashes(input, all)).collect()
+}
+
+/// A place that converts, and what doing it directly takes.
+struct Converted {
+    user: ConversionUser,
+    kind: ConversionKind,
+    /// Core cycles for each call.
+    direct: Estimate,
+    share: f64,
+    /// The format, where one is known.
+    format: Option<String>,
+}
+
+/// Places that convert the same in one function of the source: one change serves them.
+fn of_functions(converted: impl Iterator<Item = Converted>) -> Vec<Vec<Converted>> {
+    let mut groups: Vec<Vec<Converted>> = Vec::new();
+    for one in converted {
+        let name = |of: &Converted| {
+            let call = &of.user.call;
+            let inlined = call.place.function.clone();
+            (
+                inlined.unwrap_or_else(|| call.function.clone()),
+                call.module.clone(),
+            )
+        };
+        let same = |group: &&mut Vec<Converted>| {
+            group[0].kind == one.kind && name(&group[0]) == name(&one)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
 }
 
 /// The calls of a routine that a reader can tell apart: those of a module without lines that convert the
@@ -82,12 +117,12 @@ fn told_apart(users: &[ConversionUser]) -> Vec<ConversionUser> {
     found
 }
 
-fn candidate(
+fn converted(
     input: &AnalysisInput,
     conversion: &Conversion,
-    user: &ConversionUser,
+    user: ConversionUser,
     all: f64,
-) -> Option<Candidate> {
+) -> Option<Converted> {
     let call = &user.call;
     let own = conversion.share * (call.calls / conversion.calls.max(1) as f64).min(1.0);
     // A look-up that opens files each time costs what the kernel does for it, too.
@@ -95,24 +130,58 @@ fn candidate(
         ConversionKind::Account => (own + share_of_system_calls(input, call)).min(1.0),
         _ => own,
     };
-    if call.calls < MIN_CALLS_HABITUAL as f64 || share < MIN_SHARE_OF_CONVERSION {
+    if call.calls < MIN_CALLS_HABITUAL as f64 {
         return None;
     }
-    let seen = formats_seen(input, user);
+    let seen = formats_seen(input, &user);
     let (kind, direct) = match (&user.format, conversion.kind) {
         (None, ConversionKind::Format) => cost_of_formats(seen)?,
-        _ => direct_cost(conversion, user)?,
+        _ => direct_cost(conversion, &user)?,
     };
+    let format = user.format.as_deref();
+    let format = format.or(seen.first().map(|one| one.0.as_str()));
     let each = share * all / call.calls;
-    let residual_fraction = direct.scaled(1.0 / each);
-    if residual_fraction.value > MAX_CONVERSION_RESIDUAL {
+    (direct.value / each <= MAX_CONVERSION_RESIDUAL).then_some(Converted {
+        format: format.map(quoted),
+        kind,
+        direct,
+        share,
+        user,
+    })
+}
+
+fn candidate(
+    input: &AnalysisInput,
+    conversion: &Conversion,
+    places: &[Converted],
+    all: f64,
+) -> Option<Candidate> {
+    let share: f64 = places.iter().map(|one| one.share).sum::<f64>().min(1.0);
+    if share < MIN_SHARE_OF_CONVERSION {
         return None;
     }
+    let calls: f64 = places.iter().map(|one| one.user.call.calls).sum();
+    let each = share * all / calls;
+    let mean = |of: fn(&Estimate) -> f64| {
+        let cycles = places
+            .iter()
+            .map(|one| of(&one.direct) * one.user.call.calls);
+        cycles.sum::<f64>() / calls
+    };
+    let direct = Estimate {
+        value: mean(|cost| cost.value),
+        low: mean(|cost| cost.low),
+        high: mean(|cost| cost.high),
+    };
+    let residual_fraction = direct.scaled(1.0 / each);
+    let most = (places.iter()).max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let call = &most.user.call;
     let function = index_of(input, &call.function, &call.module);
     let at = function.and_then(|index| {
         let code = &input.functions[index].code;
         code.iter().position(|one| one.address == call.address)
     });
+    let kind = most.kind;
     let fix = Fix::ConvertDirectly(kind);
     let mut one = match at {
         Some(at) => Candidate::new(Cause::CostlyConversion, function, vec![at], fix),
@@ -132,17 +201,14 @@ fn candidate(
         high: residual_fraction.high.min(MAX_RESIDUAL),
         ..residual_fraction
     };
-    one.executions = Some(call.calls as u64);
+    one.executions = Some(calls as u64);
     one.cycles = Some(Estimate::exact(each));
     Some(
         one.fact(ConversionFact::Calls {
             routine: conversion.routine.clone(),
-            format: (user
-                .format
-                .as_deref()
-                .or(seen.first().map(|one| one.0.as_str())))
-            .map(quoted),
-            calls: call.calls as u64,
+            format: most.format.clone(),
+            calls: calls as u64,
+            places: places.len() as u32,
         })
         .fact(CallFact::Time {
             function: Some(conversion.routine.clone()),

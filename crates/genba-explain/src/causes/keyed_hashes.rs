@@ -87,6 +87,7 @@ pub(super) fn keyed_hashes(input: &AnalysisInput, all: f64) -> Option<Candidate>
             routine: ROUTINE.to_owned(),
             format: None,
             calls: hashes,
+            places: 1,
         })
         .fact(CallFact::Time {
             function: Some(ROUTINE.to_owned()),

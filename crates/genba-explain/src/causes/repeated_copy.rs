@@ -160,6 +160,15 @@ impl BytesOfCalls {
             let bytes = user.calls * known.unwrap_or(BYTES_OF_UNSEEN_COPY);
             *by_call.entry((user.module.clone(), address)).or_default() += bytes;
         }
+        // Instances of a library's templates copy for the user, whose calls are of them.
+        for seen in (sites.observed.repeated_copies.iter()).filter(|one| one.target.is_some()) {
+            let key = (sites.observed.path(seen.at).to_owned(), seen.at.address);
+            if let Some(calls) = calls_of_copies(sites, seen.at) {
+                by_call
+                    .entry(key)
+                    .or_insert(calls as f64 * seen.bytes_per_copy);
+            }
+        }
         let all = by_call.values().sum();
         Self { by_call, all }
     }
@@ -170,6 +179,15 @@ impl BytesOfCalls {
         let bytes = self.by_call.get(&key).copied().unwrap_or(0.0);
         sites.input.copy_share() * bytes / self.all.max(1.0)
     }
+}
+
+/// How often an instruction calls a copying function, if it calls nothing else.
+fn calls_of_copies(sites: &ObservedSites<'_>, at: CodePoint) -> Option<u64> {
+    let (number, index) = sites.site(at)?;
+    let mut calls = sites.input.functions[number].call_sites.iter();
+    let copies = |target: &CallTarget| is_copy_function(&target.function);
+    let site = calls.find(|site| site.at == index && site.targets.iter().all(copies))?;
+    Some(site.targets.iter().map(|target| target.count).sum())
 }
 
 /// Share of the time in page faults: buffers in between are memory that is new each time.
@@ -185,10 +203,7 @@ fn faults(input: &AnalysisInput) -> f64 {
 
 /// Mean bytes of a call of a copying function, by its arguments.
 fn length_at(sites: &ObservedSites<'_>, at: CodePoint) -> Option<f64> {
-    let (number, index) = sites.site(at)?;
-    let mut calls = sites.input.functions[number].call_sites.iter();
-    let copies = |target: &CallTarget| is_copy_function(&target.function);
-    calls.find(|site| site.at == index && site.targets.iter().all(copies))?;
+    calls_of_copies(sites, at)?;
     let lengths = &sites.observed.call_lengths;
     let index = lengths.binary_search_by_key(&at, |one| one.at).ok()?;
     Some(lengths.get(index)?.bytes_per_call)

@@ -356,6 +356,7 @@ pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
         ConversionKind::Encoding => [60.0, 15.0, 300.0],
         ConversionKind::AddressText => [30.0, 12.0, 90.0],
         ConversionKind::Exception => [5.0, 1.0, 30.0],
+        ConversionKind::TypeTest => [3.0, 1.0, 15.0],
         ConversionKind::KeyHash => [3.0, 1.0, 12.0],
     };
     Estimate { value, low, high }

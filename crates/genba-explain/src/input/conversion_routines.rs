@@ -83,6 +83,7 @@ pub fn routine(name: &str) -> Option<Routine> {
         "regcomp" | "pcre_compile" | "pcre2_compile_8" => plainly(ConversionKind::CompilePattern),
         REGEX_SEARCH => plainly(ConversionKind::MatchPattern),
         "cxa_throw" => plainly(ConversionKind::Exception),
+        "dynamic_cast" => plainly(ConversionKind::TypeTest),
         "iconv" | "iconv_open" | "iconv_close" | "mbstowcs" | "mbsrtowcs" | "wcstombs"
         | "wcsrtombs" | "mbrtowc" | "wcrtomb" | "mbtowc" | "wctomb" => {
             plainly(ConversionKind::Encoding)

@@ -3,6 +3,7 @@
 use genba_model::{CodePoint, ConversionFact, ConversionKind, Fact, Fix};
 use genba_observe::{CallFormats, Observations};
 
+use crate::candidate::Candidate;
 use crate::causes::{costly_conversion, excess_syscalls};
 use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
 use crate::input::conversions::{Conversion, ConversionUser};
@@ -86,6 +87,7 @@ fn formatting_a_double_is_reported_at_the_calling_line_with_the_gain_of_direct_c
                 routine: "snprintf".to_owned(),
                 format: Some("%.17g".to_owned()),
                 calls,
+                places: 1,
             }))
     );
 }
@@ -210,6 +212,7 @@ fn calls_without_lines_that_convert_the_same_are_one_finding() {
         users[0].call.calls = calls as f64 * 0.4;
         users[0].call.place.line = line[0];
         let mut other = users[0].clone();
+        other.call.function = "read_rows".to_owned();
         other.call.address = 0x9000;
         other.call.calls = calls as f64 * 0.6;
         other.call.place.line = line[1];
@@ -295,4 +298,35 @@ fn wrappers_of_strings_and_formats_seen_a_few_times_are_not_conversions() {
     assert!(wrapped(&[("…%*s", 0.7), ("%d", 0.3)], 5000).is_empty());
     assert!(wrapped(&[("%d", 1.0)], 20).is_empty());
     assert!(wrapped(&[], 5000).is_empty());
+}
+
+#[test]
+fn calls_of_one_function_that_convert_the_same_are_one_finding() {
+    let calls = calls_of(200.0);
+    let kind = ConversionKind::TypeTest;
+    let mut all = input(kind, "__dynamic_cast", None, 0.5, calls);
+    let one = all.program.conversions[0].users[0].clone();
+    all.program.conversions[0].users = ["area_of", "area_of", "draw"]
+        .into_iter()
+        .zip(12..)
+        .map(|(function, line)| {
+            let mut user = one.clone();
+            user.call.place.function = Some(function.to_owned());
+            user.call.place.line = Some(line);
+            user.call.calls = calls as f64 / [1.0, 2.0, 4.0, 4.0][line as usize - 11];
+            user
+        })
+        .collect();
+    let found = costly_conversion::detect(&all);
+    let places = |one: &Candidate| {
+        let calls = one.facts.iter().find_map(|fact| match fact {
+            Fact::Conversion(ConversionFact::Calls { calls, places, .. }) => {
+                Some((*calls, *places))
+            }
+            _ => None,
+        });
+        calls.expect("a fact about the calls")
+    };
+    let found: Vec<(u64, u32)> = found.iter().map(places).collect();
+    assert_eq!(found, [(calls * 3 / 4, 2), (calls / 4, 1)]);
 }

@@ -89,6 +89,21 @@ fn copy_of_what_was_just_copied_is_found() {
 
 /// Not the allocator's, whatever allocates in between.
 #[test]
+fn copies_by_a_template_of_a_library_are_the_users() {
+    let mut input = copied_twice(4096.0, 0.98);
+    let share = |input: &AnalysisInput| repeated_copy::detect(input)[0].share;
+    let called = share(&input);
+    // Who asks for them calls the function that calls `memcpy`.
+    for user in &mut input.program.runtime[0].users {
+        user.function = "words".to_owned();
+        user.address += 0x8000;
+    }
+    let by_template = share(&input);
+    let [called, by_template] = [called, by_template].map(|one| one.expect("it is measured"));
+    assert!(called > 0.3 && (by_template / called - 1.0).abs() < 0.1);
+}
+
+#[test]
 fn time_of_copies_made_again_has_the_first_ones() {
     let share = repeated_copy::time_of_copies(&copied_twice(4096.0, 0.98));
     assert!((share - 0.8).abs() < 1e-6, "{share}");

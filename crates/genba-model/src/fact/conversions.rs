@@ -37,6 +37,8 @@ pub enum ConversionKind {
     AddressText,
     /// A failure to an exception of C++ that a caller catches.
     Exception,
+    /// A pointer to an object to one to a class derived of its, by `dynamic_cast`.
+    TypeTest,
     /// A key to a number by a hash that resists chosen collisions (SipHash).
     KeyHash,
 }
@@ -52,6 +54,8 @@ pub enum ConversionFact {
         format: Option<String>,
         /// Calls.
         calls: u64,
+        /// Places of one function from which they come.
+        places: u32,
     },
     /// What a direct conversion of the same takes.
     DirectCost {

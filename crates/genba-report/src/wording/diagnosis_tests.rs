@@ -163,6 +163,7 @@ fn every_fix_has_a_sentence() {
         ConversionKind::CompilePattern,
         ConversionKind::MatchPattern,
         ConversionKind::Exception,
+        ConversionKind::TypeTest,
         ConversionKind::KeyHash,
     ] {
         all.push(Fix::ConvertDirectly(kind));

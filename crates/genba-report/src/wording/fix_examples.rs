@@ -421,6 +421,10 @@ fn conversion_example(kind: ConversionKind) -> Option<(&'static str, &'static st
             "try { n = std::stoi(text); } catch (const std::exception &) { n = 1; }",
             "if (std::from_chars(text.data(), text.data() + text.size(), n).ec != std::errc())\n    n = 1;",
         ),
+        ConversionKind::TypeTest => (
+            "if (auto circle = dynamic_cast<const Circle *>(shape))\n    return circle->r * circle->r * pi;",
+            "return shape->area();   /* virtual */",
+        ),
         ConversionKind::KeyHash => (
             "let mut pages: HashMap<u32, Page> = HashMap::new();",
             "let mut pages: HashMap<u32, Page, BuildHasherDefault<FxHasher>> = HashMap::default();",

@@ -187,8 +187,8 @@ pub(super) fn convert_directly(kind: ConversionKind) -> &'static str {
              recursive calls for each letter, and copies the places of its groups for each position."
         }
         ConversionKind::Stream => {
-            "Append to a string that is kept: digits by a small routine (std::to_chars, itoa in Rust), text \
-             as it is. A string stream makes a buffer and looks at a locale each time, and each value goes \
+            "Append to a string that is kept, and read numbers from the text itself: by small routines \
+             (std::to_chars and std::from_chars, itoa in Rust), text as it is. A string stream makes a buffer and looks at a locale each time, and each value goes \
              through calls that its format does not need."
         }
         ConversionKind::Encoding => {
@@ -202,6 +202,10 @@ pub(super) fn convert_directly(kind: ConversionKind) -> &'static str {
         ConversionKind::Exception => {
             "Return the outcome where failure is usual (std::optional, an error code, std::from_chars instead of \
              std::stoi): to throw allocates, and looks up tables for each function up to the one that catches."
+        }
+        ConversionKind::TypeTest => {
+            "Let a virtual function do what depends on the type, or keep a number of the type in the base class and test \
+             that (then static_cast): dynamic_cast walks the descriptions of classes and compares their names."
         }
         ConversionKind::KeyHash => {
             "Use a cheaper hasher for keys that nobody hostile chooses (FxHash or ahash in Rust), or an array where keys \

@@ -10,12 +10,17 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
             routine,
             format,
             calls,
+            places,
         } => {
             let format = format.as_ref().map_or(String::new(), |format| {
                 format!(" with the format \"{format}\"")
             });
+            let from = match places {
+                0 | 1 => "from here".to_owned(),
+                more => format!("from {more} places of this function"),
+            };
             format!(
-                "`{routine}`{format} is called {} times from here",
+                "`{routine}`{format} is called {} times {from}",
                 count(*calls)
             )
         }
@@ -59,6 +64,9 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 }
                 ConversionKind::Exception => {
                     format!("testing an outcome that was returned takes {cycles}")
+                }
+                ConversionKind::TypeTest => {
+                    format!("a virtual call or a test of a number takes {cycles}")
                 }
                 ConversionKind::KeyHash => {
                     format!("hashing a short key by multiplications takes {cycles}")

@@ -340,14 +340,16 @@ fn facts_about_conversions_and_paths() {
         ConversionKind::CompilePattern,
         ConversionKind::MatchPattern,
         ConversionKind::Exception,
+        ConversionKind::TypeTest,
         ConversionKind::KeyHash,
     ];
-    let calls = |format| ConversionFact::Calls {
+    let calls = |format, places| ConversionFact::Calls {
         routine: s("snprintf"),
         format,
         calls: 2_000_000,
+        places,
     };
-    let conversions = [calls(Some(s("%.17g"))), calls(None)];
+    let conversions = [calls(Some(s("%.17g")), 1), calls(None, 4)];
     let costs = kinds.map(|kind| ConversionFact::DirectCost {
         kind,
         cycles: range(30.0, 100.0, 250.0),
