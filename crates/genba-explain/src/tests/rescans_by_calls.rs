@@ -23,6 +23,8 @@ enum Beside {
     Sums,
     /// The same, where the register of the argument has it already.
     SumsInPlace,
+    /// The same, kept in the frame from call to call.
+    SumsInFrame,
 }
 
 /// `while ((p = search(p, end))) { if (*++p == '>') break; }`
@@ -37,11 +39,12 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
             a.mov(rdi, rbx)?;
             match beside {
                 Beside::SumsInPlace => a.nop()?,
+                Beside::SumsInFrame => a.mov(esi, dword_ptr(rsp + 16))?,
                 _ => a.mov(rsi, r12)?,
             }
             a.call(callee)?;
             match beside {
-                Beside::Sums | Beside::SumsInPlace => a.add(rbx, 4)?,
+                Beside::Sums | Beside::SumsInPlace | Beside::SumsInFrame => a.add(rbx, 4)?,
                 _ => a.lea(rbx, qword_ptr(rax + 1))?,
             }
             match beside {
@@ -50,6 +53,7 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
                 Beside::Stores => a.mov(qword_ptr(r14), rbx)?,
                 Beside::Sums => a.mov(r12, rax)?,
                 Beside::SumsInPlace => a.mov(esi, eax)?,
+                Beside::SumsInFrame => a.mov(dword_ptr(rsp + 16), eax)?,
             }
             a.cmp(byte_ptr(rbx), 62)?;
             a.jne(head)?;
@@ -125,7 +129,7 @@ fn lines_counts_and_parsers_are_not_scanned_again() {
     assert!(one(10, Beside::Nothing).is_empty(), "a line");
     assert!(one(FINDS, Beside::Counts).is_empty(), "finds are counted");
     assert!(one(FINDS, Beside::Stores).is_empty(), "finds are kept");
-    for sums in [Beside::Sums, Beside::SumsInPlace] {
+    for sums in [Beside::Sums, Beside::SumsInPlace, Beside::SumsInFrame] {
         assert!(one(FINDS, sums).is_empty(), "answers are summed up");
     }
     let parser = found(scanner(FINDS, Beside::Nothing), true, 4.0, 0.99);

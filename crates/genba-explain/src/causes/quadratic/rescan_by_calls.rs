@@ -10,7 +10,7 @@
 //! sums and counts over what is found, input through a small buffer. A callee that stores is a parser. Where the
 //! place goes on by itself and what a call answers is handed to the next one, the calls make a sum.
 
-use genba_code::{BlockId, Flow};
+use genba_code::{BlockId, Flow, STACK_POINTER};
 use genba_model::ObservedFact;
 use genba_observe::AdvancingCall;
 
@@ -22,7 +22,7 @@ use crate::constants::registers::{RDI, RDX, RESULTS, RSI};
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::input::values::Value;
+use crate::input::values::{Origin, Value};
 use crate::patterns::invariance::{value_at, value_behind};
 use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
@@ -148,9 +148,32 @@ fn sums(function: &FunctionInput, index: u32, call: usize, place: Value) -> bool
     let Some(result) = function.values.written(call, RESULTS[0]) else {
         return false;
     };
+    let made_of = |value: Value| sources_where(function, index, &[value], &|at| at != call);
+    let of_result = |sources: &[Value]| sources.iter().any(|one| one.number == result.number);
+    // The frame may keep the result from call to call.
+    let in_frame = |at: usize, writes: bool| {
+        let mut accesses = function.data[at].memory.iter();
+        let access = accesses.find(|one| if writes { one.writes } else { one.reads })?;
+        let fixed = access.base == Some(STACK_POINTER) && access.index.is_none();
+        fixed.then_some(access.displacement)
+    };
+    let members = function.loop_instructions(index).into_iter();
+    let kept: Vec<i64> = members
+        .filter(|&at| {
+            let mut stored = function.values.reads(at).iter();
+            function.counts[at] > 0 && stored.any(|one| of_result(&made_of(one.1)))
+        })
+        .filter_map(|at| in_frame(at, true))
+        .collect();
+    let is_kept = |value: &Value| match function.values.origin(*value) {
+        Origin::Instruction(by) => {
+            in_frame(by as usize, false).is_some_and(|at| kept.contains(&at))
+        }
+        _ => false,
+    };
     let is_made_of_result = |value: Value| {
-        let sources = sources_where(function, index, &[value], &|at| at != call);
-        sources.iter().any(|one| one.number == result.number)
+        let sources = made_of(value);
+        of_result(&sources) || sources.iter().any(is_kept)
     };
     let flow = &function.flow;
     let head = flow.loops()[index as usize].head;
