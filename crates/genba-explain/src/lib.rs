@@ -30,5 +30,6 @@ pub use catalogue::explain;
 pub use findings::Limits;
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};
+pub use patterns::search_loops::compares as compares_texts;
 pub use places::{script_lines, time_places};
 pub use script_lists::script_lists;

@@ -44,6 +44,7 @@ struct Callee {
     arguments: OnceLock<Option<ArgumentRegisters>>,
     allocation: Option<Allocation>,
     format: Option<u8>,
+    compares: bool,
 }
 
 struct Module {
@@ -85,6 +86,8 @@ impl ObservedCode {
                     arguments: OnceLock::new(),
                     allocation: aliases.iter().find_map(|one| allocation(&one.name)),
                     format: (aliases.iter()).find_map(|one| format_argument(&one.name)),
+                    compares: !code.is_own(target.module)
+                        && (aliases.iter()).any(|one| genba_explain::compares_texts(&one.name)),
                 };
                 code.functions.insert(target, callee);
             }
@@ -181,6 +184,10 @@ impl CodeKnowledge for ObservedCode {
 
     fn format_argument(&self, entry: CodePoint) -> Option<u8> {
         self.functions.get(&entry)?.format
+    }
+
+    fn compares(&self, entry: CodePoint) -> bool {
+        self.functions.get(&entry).is_some_and(|one| one.compares)
     }
 
     fn loops_around(&self, at: CodePoint) -> &[CodePoint] {

@@ -93,6 +93,10 @@ pub trait CodeKnowledge {
     /// Which integer argument of the function with this entry is a format as `printf` takes it.
     fn format_argument(&self, entry: CodePoint) -> Option<u8>;
 
+    /// Whether the function with this entry is a library's that compares texts or memory, as `memcmp`: what it loads and how it
+    /// branches depends on where its operands lie in their pages, so that its result alone tells what it found.
+    fn compares(&self, entry: CodePoint) -> bool;
+
     /// The first instructions of the heads of the loops that this instruction is in, inside out; none
     /// for code of libraries.
     fn loops_around(&self, at: CodePoint) -> &[CodePoint];

@@ -33,6 +33,8 @@ struct Open<R> {
 pub(crate) struct LoopRuns<R> {
     stack: CallStack,
     open: Vec<Open<R>>,
+    /// The last callee that was asked about, and whether it compares texts.
+    comparison: Option<(CodePoint, bool)>,
     /// The last activation that was seen outside of its loops: a run that follows is whole.
     outside: Option<u32>,
 }
@@ -42,6 +44,7 @@ impl<R: Run> LoopRuns<R> {
         Self {
             stack: CallStack::default(),
             open: Vec::new(),
+            comparison: None,
             outside: None,
         }
     }
@@ -77,6 +80,9 @@ impl<R: Run> LoopRuns<R> {
             self.enter_and_leave(code.loops_around(event.at), ended);
         }
         let here = self.stack.activation();
+        if self.is_inside_of_comparison(event, code) {
+            return;
+        }
         if let Some(top) = self.open.last_mut() {
             if matches!(event.what, Observed::SystemCall { .. }) {
                 top.whole = false;
@@ -85,6 +91,19 @@ impl<R: Run> LoopRuns<R> {
             let head = event.at == top.head && matches!(event.what, Observed::Block { .. });
             top.run.event(event, own, head, &self.stack);
         }
+    }
+
+    /// Whether an event is of the inside of a library's comparison that a loop calls.
+    fn is_inside_of_comparison(&mut self, event: &BurstEvent, code: &dyn CodeKnowledge) -> bool {
+        let is_detail = matches!(event.what, Observed::Load { .. } | Observed::Branch { .. });
+        let Some(callee) = self.stack.frames().last().filter(|_| is_detail) else {
+            return false;
+        };
+        let is_called = (self.open.last()).is_some_and(|top| top.activation != callee.activation);
+        if !is_called || self.comparison.is_none_or(|known| known.0 != callee.target) {
+            self.comparison = is_called.then(|| (callee.target, code.compares(callee.target)));
+        }
+        self.comparison.is_some_and(|known| known.1)
     }
 
     fn is_active(&self, activation: u32) -> bool {

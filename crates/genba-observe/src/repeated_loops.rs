@@ -374,7 +374,7 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{AllOwn, at, block, branch, burst, call, load, ret, store};
+    use crate::synthetic::{AllOwn, COMPARER, at, block, branch, burst, call, load, ret, store};
 
     /// Instructions from 0x100 to 0x1ff are of the loop with its head at 0x100.
     fn search(steps: u64, first: u64) -> Vec<BurstEvent> {
@@ -532,6 +532,50 @@ mod tests {
             "{one:?}"
         );
         assert!(one.stores_outside == 0.0, "{one:?}");
+    }
+
+    #[test]
+    fn how_a_library_compares_depends_on_pages() {
+        // Where a text ends near its page, the comparison branches and loads in another way.
+        let inside =
+            |near: bool, answer: u64| {
+                let mut events = vec![block(0x80, 5)];
+                for step in 0..5u64 {
+                    let of = |address| CodePoint {
+                        address,
+                        ..COMPARER
+                    };
+                    events.extend([
+                        block(0x100, 4),
+                        load(0x104, 0x1000 + 8 * step, 8, 0x7000_0000 + step),
+                        call(0x10c, COMPARER, [0x7000_0000 + step, 0x50_0000, 8, 0, 0, 0]),
+                    ]);
+                    let what = [
+                        Observed::Block { instructions: 3 },
+                        Observed::Branch { taken: near },
+                        Observed::Return {
+                            value: answer + step,
+                        },
+                    ];
+                    events.extend((0xc03b..).step_by(4).zip(what).map(|(address, what)| {
+                        BurstEvent {
+                            at: of(address),
+                            what,
+                        }
+                    }));
+                    events.extend([block(0x110, 2), branch(0x114, step < 4)]);
+                }
+                events.push(block(0x200, 3));
+                events
+            };
+        let share = |answer: fn(u64) -> u64| {
+            let runs = (0..10).flat_map(|one| inside(one % 3 == 0, answer(one)));
+            let all = found(runs.collect());
+            let one = all.iter().find(|one| one.head == at(0x100));
+            one.map_or(0.0, |one| one.repeats_previous.share.value)
+        };
+        assert!((share(|_| 1) - 1.0).abs() < 1e-12);
+        assert!(share(|one| one) < 0.1, "another answer");
     }
 
     #[test]

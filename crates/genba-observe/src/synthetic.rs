@@ -76,6 +76,12 @@ pub(crate) fn ret(code: u64, value: u64) -> BurstEvent {
     }
 }
 
+/// Entry of a library's function that compares texts.
+pub(crate) const COMPARER: CodePoint = CodePoint {
+    module: 1,
+    address: 0xc03b,
+};
+
 /// A function of the library whose first argument is a format.
 pub(crate) const FORMATTER: CodePoint = CodePoint {
     module: 1,
@@ -126,6 +132,10 @@ impl CodeKnowledge for AllOwn {
 
     fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
         (entry == at(0xa110c)).then_some(Allocation::Size(0))
+    }
+
+    fn compares(&self, entry: CodePoint) -> bool {
+        entry == COMPARER
     }
 
     fn format_argument(&self, entry: CodePoint) -> Option<u8> {

@@ -30,8 +30,9 @@ pub(crate) fn stem(name: &str) -> &str {
     bare.split('_').next().unwrap_or(bare)
 }
 
-/// Whether a function compares texts or memory.
-pub(crate) fn compares(name: &str) -> bool {
+/// Whether a function of the C library compares texts or memory, by its name.
+#[must_use]
+pub fn compares(name: &str) -> bool {
     matches!(
         stem(name),
         "strcmp"
