@@ -296,6 +296,8 @@ pub enum KnownValueKind {
     ZeroFactor,
     /// One or another divisor that needs no division.
     Divisor,
+    /// A small whole number, to which something is raised.
+    Exponent,
     /// Any value, of an argument of a function whose result follows from it.
     Argument,
 }

@@ -7,7 +7,7 @@ use genba_model::{Cause, Fix};
 use genba_observe::{RepeatedLoop, SilentStore};
 
 use crate::causes::{quadratic, redundant_computation, repeated_search};
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, Place, UserCall};
 use crate::tests::observed_repetition::{observations, point, redundant, seen, share_of};
 use crate::tests::synthetic::{function, program};
 
@@ -222,4 +222,35 @@ fn walk_to_each_next_letter_from_the_first_one_is_quadratic() {
     ] {
         assert!(quadratic::detect(&other).is_empty());
     }
+}
+
+#[test]
+fn walk_of_a_library_is_told_at_the_line_that_asks_for_it() {
+    let mut input = letters(false, 0.95, 0.1);
+    let function = &mut input.functions[0];
+    let place = |file: &str, line| Place {
+        function: None,
+        file: Some(file.to_owned()),
+        line: Some(line),
+        inlined: false,
+        within: None,
+    };
+    let library = place("/rustc/5980/library/core/src/str/iter.rs", 87);
+    function.places = vec![library; function.code.len()];
+    function.user_callers = vec![UserCall {
+        function: "differences".to_owned(),
+        module: "/bin/prog".to_owned(),
+        address: 0x9000,
+        place: place("slow.rs", 4),
+        through: Vec::new(),
+        through_library: false,
+        calls: RUNS as f64,
+        executions: RUNS,
+        caller_calls: None,
+    }];
+    let found = quadratic::detect(&input);
+    let at = found[0].at.as_ref().expect("the user's line");
+    assert_eq!((at.function.as_str(), at.line), ("differences", Some(4)));
+    // All of the function's time, not that of one of its loops.
+    assert_eq!(found[0].share, Some(input.functions[0].share.value));
 }

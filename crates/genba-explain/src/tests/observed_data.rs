@@ -90,6 +90,63 @@ fn division_by_what_is_nearly_always_one_is_found() {
     assert!(known_operand::detect(&wide_division(0.98, "draw")).is_empty());
 }
 
+/// Two calls of a function of the mathematical library, with these second arguments each time.
+fn powers(name: &str, exponents: [f64; 2]) -> AnalysisInput {
+    let mut one = function(
+        "energy",
+        |a| {
+            let mut callee = a.create_label();
+            for at in [0, 8] {
+                a.mov(rax, qword_ptr(rbx + at))?;
+                a.movq(xmm1, rax)?;
+                a.call(callee)?;
+            }
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[TIMES; 7],
+        &[0.02; 7],
+        &[],
+    );
+    let mut callee = function(name, |a| a.ret(), &[2 * TIMES], &[0.8], &[]);
+    "/lib/libm.so.6".clone_into(&mut callee.module);
+    callee.own = false;
+    for at in [2, 5] {
+        one.call_sites.push(call(at, name, TIMES, 60.0));
+        let target = &mut one.call_sites.last_mut().expect("just made").targets[0];
+        "/lib/libm.so.6".clone_into(&mut target.module);
+    }
+    let mut input = program(vec![one, callee]);
+    let mut observed = observations();
+    for (at, exponent) in [0, 3].into_iter().zip(exponents) {
+        let value = loaded(point(&input, 0, at), exponent.to_bits(), 0.99);
+        observed
+            .operand_values
+            .push(OperandValues { size: 8, ..value });
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn small_whole_powers_of_a_function_are_multiplications() {
+    let fixes = |name: &str, exponents| -> Vec<Fix> {
+        let found = known_operand::detect(&powers(name, exponents));
+        found.into_iter().map(|one| one.fix).collect()
+    };
+    let of = |value| Fix::TestForValue { value };
+    let (exponent, argument) = (of(KnownValueKind::Exponent), of(KnownValueKind::Argument));
+    assert_eq!(fixes("pow", [12.0, 6.0]), std::slice::from_ref(&exponent));
+    assert_eq!(fixes("pow", [2.2, 6.0]), [argument.clone(), exponent]);
+    assert_eq!(fixes("atan2", [1.0, 1.0]), [argument.clone(), argument]);
+    let found = known_operand::detect(&powers("pow", [12.0, 6.0]));
+    assert!(found[0].share.is_some_and(|share| share > 0.75));
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Observed(ObservedFact::KnownValue { value, .. }) if value == "12" || value == "6"
+    )));
+}
+
 /// A loop that tests a flag in memory and a limit in memory for each byte; `chain` of so many
 /// additions that wait for one another.
 fn checked_bytes(rare: u64, fixed: bool, cycles: f64) -> AnalysisInput {

@@ -111,6 +111,8 @@ pub enum ObservedFact {
     },
     /// Runs of a loop that do what an earlier one did from its beginning to its end, and end near it.
     WalksAgain {
+        /// The library's function that walks, where the site is the user's line that asks for it.
+        function: Option<String>,
         /// Runs.
         runs: u64,
         /// Iterations of each.

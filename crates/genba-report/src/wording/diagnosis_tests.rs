@@ -171,6 +171,7 @@ fn every_fix_has_a_sentence() {
     for value in [
         KnownValueKind::ZeroFactor,
         KnownValueKind::Divisor,
+        KnownValueKind::Exponent,
         KnownValueKind::Argument,
     ] {
         all.push(Fix::TestForValue { value });

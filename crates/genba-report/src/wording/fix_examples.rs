@@ -292,6 +292,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
                 "return amount * rate / unit;",
                 "if (unit == 1)\n    return amount * rate;\nreturn amount * rate / unit;",
             ),
+            KnownValueKind::Exponent => (
+                "e += pow(1 / r, 12) - pow(1 / r, 6);",
+                "r2 = 1 / (r * r);\nr6 = r2 * r2 * r2;\ne += r6 * r6 - r6;",
+            ),
             KnownValueKind::Argument => (
                 "x = r * cos(angle);",
                 "x = angle == 0 ? r : r * cos(angle);",

@@ -394,6 +394,12 @@ pub(super) fn sentence(fix: &Fix) -> String {
              a constant that the compiler knows, needs no division."
         }
         Fix::TestForValue {
+            value: KnownValueKind::Exponent,
+        } => {
+            "Multiply: a small whole power is a few multiplications (x2 = x * x, x4 = x2 * x2), of which several powers of one \
+             number share the first. The result may differ in its last digits."
+        }
+        Fix::TestForValue {
             value: KnownValueKind::Argument,
         } => {
             "Test for the usual argument first and use its known result, or keep the last argument \

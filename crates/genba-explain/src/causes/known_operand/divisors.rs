@@ -130,7 +130,7 @@ fn wide_division(
         steady: false,
     };
     let mut found = scene.candidate(KnownValueKind::Divisor, usual, spared)?;
-    scene.saves_call(&mut found, at, usual);
+    scene.saves_calls(&mut found, [at].into_iter(), usual);
     Some(
         found
             .fact(ObservedFact::KnownArgument {

@@ -4,7 +4,7 @@
 //! it is needless or cheaper for that value:
 //! - zero that is multiplied, and the product only added to something ([`zero_factors`]);
 //! - a divisor, of a division instruction or of the compiler's functions for wide integers;
-//! - an argument of a function of the mathematical library.
+//! - an argument of a function of the mathematical library; a small whole exponent is a few multiplications.
 //!
 //! **Confirmation.** A test for the value.
 //!
@@ -24,6 +24,7 @@ use genba_observe::{OperandValues, ValueShare};
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::arguments;
+use crate::constants::counts::MAX_MULTIPLIED_POWER;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     AROUND_CALL_SAVED, CYCLES_OF_VALUE_TEST, MIN_BURSTS, MIN_CYCLES_SPARED,
@@ -33,11 +34,12 @@ use crate::constants::observations::{
 use crate::constants::registers::XMM0;
 use crate::constants::search_limits::MAX_MOVES_TO_OPERAND;
 use crate::gain::saved_time::SavedTime;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{around, cycles_of_all};
 use crate::patterns::invariance::value_at;
 use crate::patterns::observed_sites::{ObservedSites, share_of_target};
+use crate::patterns::search_loops::stem;
 
 /// Finds operands that are nearly always one value, where that value spares work.
 #[must_use]
@@ -171,9 +173,14 @@ impl Scene<'_> {
         Some(one)
     }
 
-    /// Counts what is made for a call alone as spared with it: its arguments, its result, registers that are
-    /// saved across it.
-    fn saves_call(&self, found: &mut Candidate, at: usize, usual: ValueShare) {
+    /// Counts what is made for calls alone as spared with them: their arguments, results, registers that are
+    /// saved across them.
+    fn saves_calls(
+        &self,
+        found: &mut Candidate,
+        beside: impl Iterator<Item = usize>,
+        usual: ValueShare,
+    ) {
         let left = found.residual_fraction;
         let share = Estimate::exact(found.share.unwrap_or(0.0));
         let saved = Estimate {
@@ -181,13 +188,27 @@ impl Scene<'_> {
             low: 1.0 - left.high,
             high: 1.0 - left.low,
         };
-        let beside = self.function.heat_of(around(self.function, at));
+        let mut beside: Vec<usize> = beside.collect();
+        beside.sort_unstable();
+        beside.dedup();
+        let beside = self.function.heat_of(beside);
         let beside = SavedTime::of(beside * usual.share.value, AROUND_CALL_SAVED);
         found.saves(&[SavedTime { share, saved }, beside]);
     }
 
     fn fact(&self, at: usize, one: &OperandValues, usual: ValueShare) -> ObservedFact {
         let floating = self.function.data[at].writes >> XMM0 != 0;
+        self.fact_of(at, one, usual, floating)
+    }
+
+    /// The same of a value that is known to be a floating-point number, or not.
+    fn fact_of(
+        &self,
+        at: usize,
+        one: &OperandValues,
+        usual: ValueShare,
+        floating: bool,
+    ) -> ObservedFact {
         ObservedFact::KnownValue {
             instruction: self.function.code[at].text.clone(),
             value: text_of(usual.value, one.size, floating),
@@ -216,42 +237,96 @@ fn carries(mnemonic: &str) -> bool {
     .any(|prefix| name.starts_with(prefix))
 }
 
-/// Calls of the mathematical library with an argument that was loaded.
+/// A call of the mathematical library of which an argument was loaded, and is usually one value.
+struct KnownCall<'a> {
+    at: usize,
+    target: &'a CallTarget,
+    load: usize,
+    values: &'a OperandValues,
+    usual: ValueShare,
+    kind: KnownValueKind,
+    share: f64,
+}
+
+/// Calls of the mathematical library with an argument that was loaded; powers of one function are one finding.
 fn mathematical_calls(scene: &Scene<'_>) -> Vec<Candidate> {
-    let function = scene.function;
-    let mut found = Vec::new();
-    for site in &function.call_sites {
-        let [target, ..] = site.targets.as_slice() else {
-            continue;
-        };
-        let known = (arguments(&target.function).unwrap_or_default().iter())
-            .filter(|&&location| location >= XMM0)
-            .filter_map(|&location| scene.load_of(value_at(function, site.at, location)?))
-            .filter_map(|load| Some((load, scene.usual(load)?)))
-            .rfind(|(_, (_, usual))| usual.share.low >= MIN_USUAL_VALUE);
-        let Some((load, (one, usual))) = known else {
-            continue;
-        };
-        let spared = Spared {
-            site: vec![site.at],
-            affected: vec![site.at],
-            share: share_of_target(scene.sites.input, scene.number, target),
-            executions: target.count,
-            steady: scene.is_steady(load),
-        };
-        let (share, calls) = (spared.share, target.count.max(1));
-        let candidate = scene.candidate(KnownValueKind::Argument, usual, spared);
-        found.extend(candidate.map(|mut found| {
-            scene.saves_call(&mut found, site.at, usual);
-            found
-                .fact(scene.fact(load, one, usual))
-                .fact(ObservedFact::NeedlessTime {
-                    share,
-                    cycles: share * scene.all / calls as f64,
-                })
-        }));
+    let sites = scene.function.call_sites.iter();
+    let mut calls: Vec<Vec<KnownCall<'_>>> = Vec::new();
+    for one in sites.filter_map(|site| known_call(scene, site)) {
+        let powers = |list: &&mut Vec<KnownCall<'_>>| list[0].kind == KnownValueKind::Exponent;
+        let known = calls.iter_mut().find(powers);
+        match known.filter(|_| one.kind == KnownValueKind::Exponent) {
+            Some(list) => list.push(one),
+            None => calls.push(vec![one]),
+        }
     }
-    found
+    (calls.into_iter())
+        .filter_map(|list| candidate_of_calls(scene, &list))
+        .collect()
+}
+
+fn known_call<'a>(scene: &Scene<'a>, site: &'a CallSite) -> Option<KnownCall<'a>> {
+    let [target, ..] = site.targets.as_slice() else {
+        return None;
+    };
+    let arguments = arguments(&target.function).unwrap_or_default();
+    let (location, load, (values, usual)) = (arguments.iter())
+        .filter(|&&location| location >= XMM0)
+        .filter_map(|&location| {
+            let value = value_at(scene.function, site.at, location)?;
+            Some((location, scene.load_of(value)?))
+        })
+        .filter_map(|(location, load)| {
+            let one = *scene.values.get(&load)?;
+            Some((location, load, (one, *one.values.first()?)))
+        })
+        .rfind(|(_, _, (_, usual))| usual.share.low >= MIN_USUAL_VALUE)?;
+    let exponent = location == XMM0 + 1 && is_power(&target.function);
+    let number = match values.size {
+        8 => f64::from_bits(usual.value),
+        _ => f64::from(f32::from_bits(usual.value as u32)),
+    };
+    let few = number.fract() == 0.0 && number.abs() <= MAX_MULTIPLIED_POWER;
+    Some(KnownCall {
+        at: site.at,
+        target,
+        load,
+        values,
+        usual,
+        kind: match exponent && few {
+            true => KnownValueKind::Exponent,
+            false => KnownValueKind::Argument,
+        },
+        share: share_of_target(scene.sites.input, scene.number, target),
+    })
+}
+
+fn is_power(name: &str) -> bool {
+    matches!(stem(name), "pow" | "powf")
+}
+
+fn candidate_of_calls(scene: &Scene<'_>, list: &[KnownCall<'_>]) -> Option<Candidate> {
+    let most = (list.iter()).max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let share: f64 = list.iter().map(|one| one.share).sum();
+    let calls: u64 = list.iter().map(|one| one.target.count).sum();
+    let spared = Spared {
+        site: vec![most.at],
+        affected: list.iter().map(|one| one.at).collect(),
+        share,
+        executions: calls,
+        steady: list.iter().all(|one| scene.is_steady(one.load)),
+    };
+    let mut found = scene.candidate(most.kind, most.usual, spared)?;
+    let beside = list.iter().flat_map(|one| around(scene.function, one.at));
+    scene.saves_calls(&mut found, beside, most.usual);
+    Some(
+        found
+            .fact(scene.fact_of(most.load, most.values, most.usual, true))
+            .fact(ObservedFact::NeedlessTime {
+                share,
+                cycles: share * scene.all / calls.max(1) as f64,
+            }),
+    )
 }
 
 /// A value as people read it.

@@ -21,8 +21,8 @@ use crate::constants::gains::CYCLES_WITHOUT_STRING_SCAN;
 use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MIN_ENDS_NEAR, MIN_REPEATED_AMONG_FEW,
 };
-use crate::constants::registers::FLAGS;
-use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
+use crate::constants::registers::{FLAGS, VECTORS};
+use crate::constants::time_shares::{MIN_SHARE_OF_QUADRATIC_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::input::values::{Origin, Value};
@@ -37,9 +37,15 @@ pub(super) fn walks_again(input: &AnalysisInput) -> Vec<Candidate> {
     };
     let whole = sites.repeats_as_a_whole();
     let loops = (sites.observed.repeated_loops.iter()).filter(|_| !whole);
-    loops
-        .filter_map(|seen| candidate(&sites, seen, all))
-        .collect()
+    let mut found: Vec<Candidate> = Vec::new();
+    for one in loops.filter_map(|seen| candidate(&sites, seen, all)) {
+        // A library's walk is one, however many loops it has.
+        let known = |other: &Candidate| other.at.is_some() && other.function == one.function;
+        if !found.iter().any(known) {
+            found.push(one);
+        }
+    }
+    found
 }
 
 fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
@@ -55,7 +61,16 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     let runs = entries(function, index)?;
     let iterations = cost.iterations as f64 / runs as f64;
     let calls = (function.call_sites.iter()).any(|site| members.binary_search(&site.at).is_ok());
-    let share = function.heat_of(members.iter().copied());
+    // Nobody changes how a library walks, but who asks for it: then the whole function is spared.
+    let user = match function.is_users() {
+        true => None,
+        false => function.user_callers.first(),
+    };
+    let of_loop = function.heat_of(members.iter().copied());
+    let share = match user.is_some() && of_loop >= MOST_OF_IT * function.share.value {
+        true => function.share.value,
+        false => of_loop,
+    };
     if runs < MIN_SEARCHES
         || share < MIN_SHARE_OF_QUADRATIC_LOOP
         || calls
@@ -72,15 +87,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
         members.clone(),
         Fix::ScanOnce,
     );
-    if !function.own {
-        let user = function.user_callers.first()?;
-        one.at = Some(site_of(
-            &user.function,
-            &user.module,
-            user.address,
-            &user.place,
-        ));
-    }
+    one.at = user.map(|user| site_of(&user.function, &user.module, user.address, &user.place));
     one.affected = members;
     one.share = Some(share);
     one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN);
@@ -89,6 +96,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     one.confirmation = Confirmation::InputSweep;
     Some(
         one.fact(ObservedFact::WalksAgain {
+            function: user.map(|_| function.function.clone()),
             runs,
             iterations,
             share: near.share,
@@ -117,7 +125,7 @@ fn meets_what_is_handed(function: &FunctionInput, index: u32, members: &[usize])
         };
         let is_handed = |value: Value| {
             function.values.is_invariant(value, &function.flow, index)
-                && function.values.origin(value) != Origin::Constant
+                && !is_constant(function, value)
         };
         let reads_frame = |framed: bool| {
             let mut accesses = data.memory.iter().filter(|one| one.reads);
@@ -127,6 +135,20 @@ fn meets_what_is_handed(function: &FunctionInput, index: u32, members: &[usize])
             reads_frame(false) || operands().any(|value| is_loaded_among(function, members, value));
         loads && (reads_frame(true) || operands().any(is_handed))
     })
+}
+
+/// Whether a value is a constant, or a vector of constants, which code loads from where it lies beside it.
+fn is_constant(function: &FunctionInput, value: Value) -> bool {
+    match function.values.origin(value) {
+        Origin::Constant => true,
+        Origin::Instruction(by) => {
+            let data = &function.data[by as usize];
+            let mut memory = data.memory.iter();
+            let fixed = memory.all(|one| one.base.is_none() && one.index.is_none() && !one.segment);
+            data.writes & VECTORS != 0 && data.loads() && fixed
+        }
+        _ => false,
+    }
 }
 
 /// Whether what a loop stores goes to places that stay the same: how far it has come, where an iterator keeps it.

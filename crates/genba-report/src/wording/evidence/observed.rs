@@ -152,13 +152,17 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             range(share)
         ),
         ObservedFact::WalksAgain {
+            function,
             runs,
             iterations,
             share,
             bursts,
         } => format!(
-            "it runs {} times with {iterations:.1} iterations each; {} of the iterations are of runs that repeat one of the four \
+            "{} runs {} times with {iterations:.1} iterations each; {} of the iterations are of runs that repeat one of the four \
              before from its beginning to its end, and end a little further or earlier ({bursts} bursts)",
+            function
+                .as_ref()
+                .map_or("it".to_owned(), |name| format!("the loop in `{name}`")),
             count(*runs),
             range(share)
         ),

@@ -358,6 +358,7 @@ fn facts_about_what_bursts_recorded() {
             cycles: 212.0,
         },
         ObservedFact::WalksAgain {
+            function: Some(s("Chars::advance_by")),
             runs: 9_600_000,
             iterations: 16.1,
             share: range(0.93, 0.95, 0.97),
