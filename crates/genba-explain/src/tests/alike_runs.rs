@@ -169,9 +169,20 @@ fn program_that_does_everything_again_repeats_nothing_inside() {
     assert_eq!((made(1.0), made(0.0)), (0, 1));
 }
 
-/// The letter of a number in a text, by the lengths of those before it; or a search for a letter that is handed over. This
-/// share of the iterations is of walks that end near an earlier one.
-fn letters(searched: bool, near: f64, same: f64) -> AnalysisInput {
+/// What a walk does with what it loads.
+#[derive(Clone, Copy)]
+enum Walk {
+    /// Goes on by it.
+    Steps,
+    /// Compares it with what is handed over.
+    Searches,
+    /// Multiplies it by a number that depends on what is handed over.
+    Weighs,
+}
+
+/// The letter of a number in a text, by the lengths of those before it, or another walk. This share of the iterations is of walks
+/// that end near an earlier one.
+fn letters(walk: Walk, near: f64, same: f64) -> AnalysisInput {
     let times = 16 * RUNS;
     let one = function(
         "letter",
@@ -180,9 +191,14 @@ fn letters(searched: bool, near: f64, same: f64) -> AnalysisInput {
             a.nop()?;
             a.set_label(&mut head)?;
             a.movzx(eax, byte_ptr(rdi))?;
-            match searched {
-                true => a.cmp(eax, edx)?,
-                false => a.movzx(eax, byte_ptr(r8 + rax))?,
+            match walk {
+                Walk::Searches => a.cmp(eax, edx)?,
+                Walk::Steps => a.movzx(eax, byte_ptr(r8 + rax))?,
+                Walk::Weighs => a.lea(rcx, qword_ptr(rsi + r9))?,
+            }
+            match walk {
+                Walk::Weighs => a.imul_2(rax, rcx)?,
+                _ => a.nop()?,
             }
             a.add(rdi, rax)?;
             a.dec(rsi)?;
@@ -190,9 +206,9 @@ fn letters(searched: bool, near: f64, same: f64) -> AnalysisInput {
             a.mov(rax, rdi)?;
             a.ret()
         },
-        &[RUNS, times, times, times, times, times, RUNS, RUNS],
-        &[0.0, 0.2, 0.3, 0.3, 0.1, 0.1, 0.0, 0.0],
-        &[(5, times - RUNS)],
+        &[RUNS, times, times, times, times, times, times, RUNS, RUNS],
+        &[0.0, 0.2, 0.3, 0.0, 0.3, 0.1, 0.1, 0.0, 0.0],
+        &[(6, times - RUNS)],
     );
     let mut input = program(vec![one]);
     let mut observed = observations();
@@ -208,7 +224,7 @@ fn letters(searched: bool, near: f64, same: f64) -> AnalysisInput {
 
 #[test]
 fn walk_to_each_next_letter_from_the_first_one_is_quadratic() {
-    let found = quadratic::detect(&letters(false, 0.95, 0.1));
+    let found = quadratic::detect(&letters(Walk::Steps, 0.95, 0.1));
     assert_eq!(found.len(), 1);
     assert_eq!(
         (&found[0].cause, &found[0].fix),
@@ -216,9 +232,10 @@ fn walk_to_each_next_letter_from_the_first_one_is_quadratic() {
     );
     assert_eq!(found[0].executions, Some(RUNS));
     for other in [
-        letters(false, 0.4, 0.1),
-        letters(false, 0.95, 0.95),
-        letters(true, 0.95, 0.1),
+        letters(Walk::Steps, 0.4, 0.1),
+        letters(Walk::Steps, 0.95, 0.95),
+        letters(Walk::Searches, 0.95, 0.1),
+        letters(Walk::Weighs, 0.95, 0.1),
     ] {
         assert!(quadratic::detect(&other).is_empty());
     }
@@ -226,7 +243,7 @@ fn walk_to_each_next_letter_from_the_first_one_is_quadratic() {
 
 #[test]
 fn walk_of_a_library_is_told_at_the_line_that_asks_for_it() {
-    let mut input = letters(false, 0.95, 0.1);
+    let mut input = letters(Walk::Steps, 0.95, 0.1);
     let function = &mut input.functions[0];
     let place = |file: &str, line| Place {
         function: None,

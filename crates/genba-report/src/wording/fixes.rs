@@ -397,7 +397,7 @@ pub(super) fn sentence(fix: &Fix) -> String {
             value: KnownValueKind::Exponent,
         } => {
             "Multiply: a small whole power is a few multiplications (x2 = x * x, x4 = x2 * x2), of which several powers of one \
-             number share the first. The result may differ in its last digits."
+             number share the first. Where the exponent is data, test for it first. The result may differ in its last digits."
         }
         Fix::TestForValue {
             value: KnownValueKind::Argument,

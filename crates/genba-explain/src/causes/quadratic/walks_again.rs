@@ -27,6 +27,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::load_stalls::sources_where;
 use crate::patterns::loop_inputs::is_loaded_among;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
@@ -111,7 +112,8 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     )
 }
 
-/// Whether an instruction of a loop takes what the loop loads together with a value that it was handed: a key, a factor.
+/// Whether an instruction of a loop takes what the loop loads together with a value that it was handed, or that is made of
+/// one: a key, a factor.
 fn meets_what_is_handed(function: &FunctionInput, index: u32, members: &[usize]) -> bool {
     let executed = members.iter().filter(|&&at| function.counts[at] > 0);
     executed.copied().any(|at| {
@@ -124,8 +126,10 @@ fn meets_what_is_handed(function: &FunctionInput, index: u32, members: &[usize])
                 .map(|one| one.1)
         };
         let is_handed = |value: Value| {
-            function.values.is_invariant(value, &function.flow, index)
-                && !is_constant(function, value)
+            let made_of =
+                sources_where(function, index, &[value], &|by| !function.data[by].loads());
+            is_input(function, index, value)
+                || made_of.iter().any(|one| takes_input(function, index, *one))
         };
         let reads_frame = |framed: bool| {
             let mut accesses = data.memory.iter().filter(|one| one.reads);
@@ -135,6 +139,21 @@ fn meets_what_is_handed(function: &FunctionInput, index: u32, members: &[usize])
             reads_frame(false) || operands().any(|value| is_loaded_among(function, members, value));
         loads && (reads_frame(true) || operands().any(is_handed))
     })
+}
+
+/// Whether a value comes from outside of a loop, and is no constant.
+fn is_input(function: &FunctionInput, index: u32, value: Value) -> bool {
+    function.values.is_invariant(value, &function.flow, index) && !is_constant(function, value)
+}
+
+/// Whether a value is computed in a loop from such a one.
+fn takes_input(function: &FunctionInput, index: u32, value: Value) -> bool {
+    let Origin::Instruction(by) = function.values.origin(value) else {
+        return false;
+    };
+    let taken = function.data[by as usize].data_reads;
+    let mut reads = function.values.reads(by as usize).iter();
+    reads.any(|one| taken >> one.0 & 1 == 1 && is_input(function, index, one.1))
 }
 
 /// Whether a value is a constant, or a vector of constants, which code loads from where it lies beside it.
