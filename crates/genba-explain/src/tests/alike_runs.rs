@@ -241,10 +241,29 @@ fn walk_to_each_next_letter_from_the_first_one_is_quadratic() {
     }
 }
 
-#[test]
-fn walk_of_a_library_is_told_at_the_line_that_asks_for_it() {
-    let mut input = letters(Walk::Steps, 0.95, 0.1);
-    let function = &mut input.functions[0];
+/// A library's function that walks by wide steps first and by single ones then, which take most of its time.
+fn wide_and_narrow() -> AnalysisInput {
+    let (wide, narrow) = (8 * RUNS, 16 * RUNS);
+    let mut one = function(
+        "advance_by",
+        |a| {
+            for _ in 0..2 {
+                let mut head = a.create_label();
+                a.nop()?;
+                a.set_label(&mut head)?;
+                a.movzx(eax, byte_ptr(rdi))?;
+                a.add(rdi, rax)?;
+                a.dec(rsi)?;
+                a.jne(head)?;
+            }
+            a.ret()
+        },
+        &[
+            RUNS, wide, wide, wide, wide, RUNS, narrow, narrow, narrow, narrow, RUNS,
+        ],
+        &[0.0, 0.05, 0.05, 0.02, 0.02, 0.0, 0.3, 0.3, 0.1, 0.1, 0.0],
+        &[(4, wide - RUNS), (9, narrow - RUNS)],
+    );
     let place = |file: &str, line| Place {
         function: None,
         file: Some(file.to_owned()),
@@ -253,8 +272,8 @@ fn walk_of_a_library_is_told_at_the_line_that_asks_for_it() {
         within: None,
     };
     let library = place("/rustc/5980/library/core/src/str/iter.rs", 87);
-    function.places = vec![library; function.code.len()];
-    function.user_callers = vec![UserCall {
+    one.places = vec![library; one.code.len()];
+    one.user_callers = vec![UserCall {
         function: "differences".to_owned(),
         module: "/bin/prog".to_owned(),
         address: 0x9000,
@@ -265,9 +284,33 @@ fn walk_of_a_library_is_told_at_the_line_that_asks_for_it() {
         executions: RUNS,
         caller_calls: None,
     }];
-    let found = quadratic::detect(&input);
-    let at = found[0].at.as_ref().expect("the user's line");
-    assert_eq!((at.function.as_str(), at.line), ("differences", Some(4)));
-    // All of the function's time, not that of one of its loops.
-    assert_eq!(found[0].share, Some(input.functions[0].share.value));
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    for head in [1, 6] {
+        observed.repeated_loops.push(RepeatedLoop {
+            repeats_previous: seen(0.1),
+            ends_near_earlier: Some(seen(0.95)),
+            stores_outside: 0.0,
+            ..alike(&input, head, 0.0)
+        });
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn walk_of_a_library_is_told_at_the_line_that_asks_for_it() {
+    for turned in [false, true] {
+        let mut input = wide_and_narrow();
+        let observed = input.observed.as_mut().expect("made with them");
+        if turned {
+            observed.repeated_loops.reverse();
+        }
+        let found = quadratic::detect(&input);
+        assert_eq!(found.len(), 1);
+        let at = found[0].at.as_ref().expect("the user's line");
+        assert_eq!((at.function.as_str(), at.line), ("differences", Some(4)));
+        // All of the function's time, whichever loop is looked at first.
+        assert_eq!(found[0].share, Some(input.functions[0].share.value));
+    }
 }

@@ -40,10 +40,12 @@ pub(super) fn walks_again(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = (sites.observed.repeated_loops.iter()).filter(|_| !whole);
     let mut found: Vec<Candidate> = Vec::new();
     for one in loops.filter_map(|seen| candidate(&sites, seen, all)) {
-        // A library's walk is one, however many loops it has.
-        let known = |other: &Candidate| other.at.is_some() && other.function == one.function;
-        if !found.iter().any(known) {
-            found.push(one);
+        // A library's walk is one, however many loops it has: that with most time tells.
+        let known = |other: &&mut Candidate| other.at.is_some() && other.function == one.function;
+        match found.iter_mut().find(known) {
+            Some(other) if one.share > other.share => *other = one,
+            Some(_) => {}
+            None => found.push(one),
         }
     }
     found
