@@ -424,5 +424,5 @@ pub(crate) const MAX_BASE_OF_DIGITS: u64 = 36;
 /// Instructions of a loop that shifts leading zeros out, a counter's and moves among them. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_LEADING_ZEROS: usize = 8;
 
-/// The largest whole exponent of a power that some multiplications replace. Chosen: squaring takes ten of them at most.
+/// The largest whole exponent of a power that some multiplications replace. Chosen: squaring takes eight of them at most.
 pub(crate) const MAX_MULTIPLIED_POWER: f64 = 32.0;

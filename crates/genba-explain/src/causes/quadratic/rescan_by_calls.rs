@@ -159,11 +159,13 @@ fn sums(function: &FunctionInput, index: u32, call: usize, place: Value) -> bool
     };
     let members = function.loop_instructions(index).into_iter();
     let kept: Vec<i64> = members
-        .filter(|&at| {
+        .filter(|&at| function.counts[at] > 0)
+        .filter_map(|at| Some((at, in_frame(at, true)?)))
+        .filter(|&(at, _)| {
             let mut stored = function.values.reads(at).iter();
-            function.counts[at] > 0 && stored.any(|one| of_result(&made_of(one.1)))
+            stored.any(|one| of_result(&made_of(one.1)))
         })
-        .filter_map(|at| in_frame(at, true))
+        .map(|one| one.1)
         .collect();
     let is_kept = |value: &Value| match function.values.origin(*value) {
         Origin::Instruction(by) => {

@@ -106,9 +106,9 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             bursts: near.bursts,
         })
         .fact(LoopFact::Time {
-            share: Some(share),
+            share: Some(of_loop),
             iterations: cost.iterations,
-            cycles: share * all / cost.iterations.max(1) as f64,
+            cycles: of_loop * all / cost.iterations.max(1) as f64,
             trip_count: Some(iterations),
         }),
     )

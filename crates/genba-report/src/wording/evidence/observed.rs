@@ -158,8 +158,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             share,
             bursts,
         } => format!(
-            "{} runs {} times with {iterations:.1} iterations each; {} of the iterations are of runs that repeat one of the four \
-             before from its beginning to its end, and end a little further or earlier ({bursts} bursts)",
+            "{} runs {} times with {iterations:.1} iterations each; {} of the iterations are of runs that do the same as one of \
+             the previous four from its beginning on, and end a few iterations before or behind it ({bursts} bursts)",
             function
                 .as_ref()
                 .map_or("it".to_owned(), |name| format!("the loop in `{name}`")),
