@@ -8,6 +8,11 @@ pub const INTERVAL: Duration = Duration::from_millis(2);
 const MAX_COST: f64 = 0.02;
 /// CPU time that snapshots may take beyond that, so that a short program of many threads is seen as well.
 const EARLY_COST: Duration = Duration::from_millis(40);
+/// The same for snapshots of so many threads that the next one would come after [`LONG_INTERVAL`]: what a shell that starts
+/// the program took must not be missing when the program starts its threads.
+const EARLY_COST_OF_MANY: Duration = Duration::from_millis(40);
+/// Threads may begin and end within this time.
+const LONG_INTERVAL: Duration = Duration::from_millis(100);
 /// While they do: the time between snapshots in times of the last one's CPU time.
 const EARLY_SPACING: u32 = 4;
 /// Largest share of a CPU for looking at all threads when one was sampled on a CPU.
@@ -23,6 +28,8 @@ pub struct SnapshotPace {
     pub sampled_due: Instant,
     /// What is left of [`EARLY_COST`].
     early_cost: Duration,
+    /// What is left of [`EARLY_COST_OF_MANY`].
+    early_cost_of_many: Duration,
 }
 
 impl SnapshotPace {
@@ -32,6 +39,7 @@ impl SnapshotPace {
             due: now + INTERVAL,
             sampled_due: now,
             early_cost: EARLY_COST,
+            early_cost_of_many: EARLY_COST_OF_MANY,
         }
     }
 
@@ -39,9 +47,13 @@ impl SnapshotPace {
     /// repeats in the program must not beat with the snapshots.
     pub fn took(&mut self, now: Instant, cost: Duration, random: f64) {
         let affordable = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
-        let interval = match self.early_cost.checked_sub(cost) {
+        let early_cost = match affordable > LONG_INTERVAL {
+            true => &mut self.early_cost_of_many,
+            false => &mut self.early_cost,
+        };
+        let interval = match early_cost.checked_sub(cost) {
             Some(left) if affordable > INTERVAL => {
-                self.early_cost = left;
+                *early_cost = left;
                 affordable.min(INTERVAL.max(cost * EARLY_SPACING))
             }
             _ => affordable,
@@ -83,6 +95,25 @@ mod tests {
         let (first, later) = intervals(cost);
         assert_eq!(first, cost * EARLY_SPACING);
         assert_eq!(later, cost.div_f64(MAX_COST));
+    }
+
+    #[test]
+    fn threads_of_a_program_that_a_shell_starts_are_looked_at_soon() {
+        let now = Instant::now();
+        let mut pace = SnapshotPace::begin(now);
+        // The shell's processes use up what is allowed early.
+        let few = Duration::from_millis(1);
+        for _ in 0..100 {
+            pace.took(now, few, 0.5);
+        }
+        assert_eq!(pace.due - now, few.div_f64(MAX_COST));
+        let many = Duration::from_millis(10);
+        for _ in 0..4 {
+            pace.took(now, many, 0.5);
+            assert_eq!(pace.due - now, many * EARLY_SPACING);
+        }
+        pace.took(now, many, 0.5);
+        assert_eq!(pace.due - now, many.div_f64(MAX_COST));
     }
 
     #[test]
