@@ -111,6 +111,11 @@ pub enum Fix {
     },
     /// Take several bits with one load, or look the next bits up in a table.
     SeveralBitsAtOnce,
+    /// Count the bits of a number with an instruction.
+    CountBits {
+        /// Whether the place of the highest is counted; else those that are set.
+        highest: bool,
+    },
     /// Multiply a long number for several digits at once.
     SeveralDigitsAtOnce {
         /// What it is multiplied by now.
@@ -144,6 +149,11 @@ pub enum Fix {
         /// Whether elements are compared by a call.
         strings: bool,
     },
+    /// Keep the elements that may be chosen where they are found at once.
+    FindDirectly {
+        /// Whether the best of all is looked for.
+        best: bool,
+    },
     /// Spread the keys of a hash table over its slots.
     SpreadKeys,
     /// Remember what a scan found, so that the next one does not begin anew.
@@ -170,6 +180,10 @@ pub enum Fix {
     AvoidShifts,
     /// Use plain operations instead of atomic ones.
     PlainOperations,
+    /// Set a counter back by a comparison.
+    WrapByComparison,
+    /// Take a lock once for many elements.
+    LockOnce,
     /// Decide without a branch.
     Branchless,
     /// Make fewer system calls.

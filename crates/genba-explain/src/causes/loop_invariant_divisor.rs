@@ -1,6 +1,6 @@
 //! `loop-invariant-divisor`: division by a divisor that the loop does not change.
 //!
-//! **Signature.** A division in a loop with many iterations whose divisor is computed outside of
+//! **Signature.** A counter that goes round by a remainder ([`super::wrapped_counters`]). Or a division in a loop with many iterations whose divisor is computed outside of
 //! the loop, or is loaded from memory that the loop does not write. Compilers turn divisions by
 //! constants into multiplications; those are not reported.
 //!
@@ -19,6 +19,7 @@ use genba_model::{Cause, DivisionFact, Estimate, Fix};
 use crate::candidate::Candidate;
 use crate::causes::division_as_overflow_check::check_divisions;
 use crate::causes::duplicate_division;
+use crate::causes::wrapped_counters::wrapped_counters;
 use crate::constants::counts::{MIN_TRIPS_TO_PRECOMPUTE_DIVISOR, SELDOM_CALLS_DIVISOR};
 use crate::constants::gains::{
     DIVISION_SAVED_OF_WAITING, MIN_RECIPROCAL_RESIDUAL, OUTER_LOOP_REST_RESIDUAL,
@@ -38,7 +39,11 @@ use genba_loop_model::{Change, Instead};
 /// Finds hot divisions whose divisor keeps its value through many iterations of a loop.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let mut found = Vec::new();
+    let mut found = wrapped_counters(input);
+    let wrapped: Vec<(Option<usize>, usize)> = found
+        .iter()
+        .map(|one| (one.function, one.site[0]))
+        .collect();
     for (index, function) in input.functions.iter().enumerate() {
         if !function.counted || function.share.value < MIN_SHARE_OF_INVARIANT_DIVISION {
             continue;
@@ -52,7 +57,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         others.extend(duplicate_division::pair_divisions(function));
         let mut groups: Vec<(u32, u32, Vec<Division>)> = Vec::new();
         for division in all {
-            if others.contains(&division.at) {
+            if others.contains(&division.at) || wrapped.contains(&(Some(index), division.at)) {
                 continue;
             }
             let Some((inner, outer)) = invariant_in(function, &division) else {

@@ -1,6 +1,7 @@
-//! `needless-atomic`: locked instructions in a single-threaded program.
+//! `needless-atomic`: locked instructions in a single-threaded program, and locks that are taken more often than need be.
 //!
-//! **Signature.** Hot instructions with a lock prefix (or `xchg` with memory), while all samples
+//! **Signature.** A lock that is taken for each element of a loop and free each time
+//! ([`super::locks_one_by_one`]). Or hot instructions with a lock prefix (or `xchg` with memory), while all samples
 //! are of one thread. Those of several functions on one word of the program (an allocator's statistics)
 //! are one finding.
 //!
@@ -14,17 +15,19 @@
 use genba_model::{Cause, Estimate, Fix, ThreadFact};
 
 use crate::candidate::Candidate;
+use crate::causes::locks_one_by_one::locks_one_by_one;
 use crate::constants::gains::{ATOMIC_CYCLES_LOW, ATOMIC_RESIDUAL_MARGIN, MAX_RESIDUAL};
 use crate::constants::time_shares::MIN_SHARE_OF_LOCKED_INSTRUCTIONS;
 use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use genba_loop_model::Change;
 
-/// Finds hot instructions with a lock prefix where all samples are of one thread.
+/// Finds locks that a loop takes one by one, and hot instructions with a lock prefix where all samples are of one thread.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    if input.program.threads > 1 {
-        return Vec::new();
+    let found = locks_one_by_one(input);
+    if !found.is_empty() || input.program.threads > 1 {
+        return found;
     }
     let mut groups: Vec<Vec<Locked>> = Vec::new();
     for (index, function) in input.functions.iter().enumerate() {

@@ -31,6 +31,9 @@ pub(crate) const MIN_SEARCHES: u64 = 500;
 /// costs. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SEARCH: f64 = 150.0;
 
+/// Bytes that an element of a list has at least, for what is known of it: a link and a key.
+pub(crate) const LIST_ELEMENT_BYTES: u64 = 16;
+
 /// Mean elements of a pass that changes hardly any, from which an index pays that must be kept up to date. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SWEEP: f64 = 1000.0;
 
@@ -267,6 +270,12 @@ pub(crate) const MIN_MISS_RATE: f64 = 0.05;
 /// CPU time ÷ CPU time on one CPU from which contention is reported as measured. Chosen.
 pub(crate) const MIN_CONTENTION_RATIO: f64 = 1.15;
 
+/// What a counter that goes round is advanced by at most, so that it is less than the divisor. Chosen.
+pub(crate) const MAX_STEP_OF_WRAPPED_COUNTER: i64 = 16;
+
+/// Iterations of a loop from which a lock is taken for each element, rather than for a piece of work. Chosen.
+pub(crate) const MIN_TRIPS_OF_LOCKED_LOOP: f64 = 100.0;
+
 /// Seconds per acquisition below which a lock is not contended: taking and releasing one whose cache line is here costs two
 /// locked instructions, 5 to 10 ns (18 to 20 cycles each, Fog's tables); a line that another core has takes 40 to 100 ns more.
 pub(crate) const MIN_CONTENDED_LOCK_SECONDS: f64 = 20e-9;
@@ -423,6 +432,9 @@ pub(crate) const MAX_BASE_OF_DIGITS: u64 = 36;
 
 /// Instructions of a loop that shifts leading zeros out, a counter's and moves among them. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_LEADING_ZEROS: usize = 8;
+
+/// Instructions of a loop that counts bits, moves and two branches among them. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_COUNTED_BITS: usize = 10;
 
 /// The largest whole exponent of a power that some multiplications replace. Chosen: squaring takes eight of them at most.
 pub(crate) const MAX_MULTIPLIED_POWER: f64 = 32.0;

@@ -151,6 +151,12 @@ pub(crate) const COPY_REST_SAVED: SavedFractions = (0.0, 0.0, 0.6);
 /// Of locks and futexes. Chosen.
 pub(crate) const CONTENDED_LOCK_SAVED: SavedFractions = (0.92, 0.5, 1.0);
 
+/// Of locks that are free and taken for each element, where they are taken once for many. Chosen: batches may be short.
+pub(crate) const LOCK_PER_BATCH_SAVED: SavedFractions = (0.97, 0.6, 1.0);
+
+/// Of the other work of such a loop: locked instructions wait for all stores and hold up all loads. Chosen.
+pub(crate) const REST_OF_LOCKED_LOOP_SAVED: SavedFractions = (0.4, 0.0, 0.9);
+
 /// Of functions that spin: they have work as well. Chosen.
 pub(crate) const SPINNING_SAVED: SavedFractions = (0.7, 0.5, 1.0);
 
@@ -456,6 +462,13 @@ pub(crate) const MAKING_OF_PIECES_SAVED: SavedFractions = (0.3, 0.0, 0.8);
 /// Cycles for a number whose bits are taken at once, or a code that is looked up: likely, least, most. Chosen: an
 /// unaligned load, a shift and a mask wait for one another, a table's load more; some codes are longer than the table.
 pub(crate) const CYCLES_OF_BITS_AT_ONCE: [f64; 3] = [8.0, 4.0, 20.0];
+
+/// Cycles of a comparison that sets a counter back, in place of a division outside of loops: likely, least, most. Chosen.
+pub(crate) const CYCLES_OF_WRAP: [f64; 3] = [2.0, 1.0, 5.0];
+
+/// Cycles for the count of a number's bits, or the place of the highest: likely, least, most. Chosen: an instruction of one
+/// to three cycles, or a dozen plain ones where the compiler may not use it.
+pub(crate) const CYCLES_OF_COUNTED_BITS: [f64; 3] = [5.0, 1.0, 14.0];
 
 /// Cycles of a look-up in a table of 256 results: likely, least, most. Chosen: two loads that hit L1.
 pub(crate) const CYCLES_OF_TABLE_OF_BYTES: [f64; 3] = [2.0, 0.5, 8.0];

@@ -96,6 +96,13 @@ pub(crate) const RECIPROCAL_CYCLES: Estimate = Estimate {
     high: 11.0,
 };
 
+/// Cycles from a counter to what a comparison and a conditional move, or a branch, make of it.
+pub(crate) const WRAP_BY_COMPARISON: Estimate = Estimate {
+    value: 2.0,
+    low: 1.0,
+    high: 3.0,
+};
+
 /// Cycles per instruction of a branchless loop body. Chosen: four to five a cycle.
 pub(crate) const BRANCHLESS_CYCLES_PER_SLOT: f64 = 0.22;
 

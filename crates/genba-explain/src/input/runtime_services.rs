@@ -131,9 +131,11 @@ pub(crate) fn is_scan_function(name: &str) -> bool {
     )
 }
 
-fn is_lock_entry(name: &str) -> bool {
+/// Whether a function takes a lock.
+#[must_use]
+pub fn is_lock_entry(name: &str) -> bool {
     matches!(
-        name,
+        plain(name),
         "pthread_mutex_lock"
             | "pthread_mutex_trylock"
             | "pthread_rwlock_rdlock"

@@ -6,6 +6,7 @@ pub(crate) mod byte_loops;
 pub(crate) mod byte_matches;
 pub(crate) mod calls;
 pub(crate) mod collected_bits;
+pub(crate) mod counted_bits;
 pub(crate) mod decision_chains;
 pub(crate) mod digit_loops;
 pub(crate) mod divisions;

@@ -59,6 +59,13 @@ pub enum DivisionFact {
         /// The instruction that gives quotient and remainder, where both are used.
         both_results: Option<String>,
     },
+    /// A counter goes round: the number is the remainder of the time before and a little more.
+    WrappedCounter {
+        /// The instruction that makes the remainder.
+        instruction: String,
+        /// How often.
+        executions: u64,
+    },
     /// The loop multiplies with a reciprocal instead of dividing.
     Reciprocal {
         /// The multiplication with the reciprocal.

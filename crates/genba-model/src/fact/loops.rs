@@ -34,6 +34,13 @@ pub enum LoopFact {
         /// Bits of a number on average.
         bits: f64,
     },
+    /// Bits of numbers in registers that the loop counts one by one.
+    BitsCounted {
+        /// Numbers.
+        numbers: u64,
+        /// Bits that are looked at of a number on average.
+        bits: f64,
+    },
     /// Which bound explains the loop's cycles.
     Verdict(LoopVerdict),
     /// The loop-carried dependency chain that bounds the loop.
@@ -202,6 +209,7 @@ impl LoopFact {
             | Self::ByteTests { .. }
             | Self::ShortTrips { .. }
             | Self::BitsOneByOne { .. }
+            | Self::BitsCounted { .. }
             | Self::BranchOutcomes { .. } => EvidenceSource::Counted,
             Self::Model { .. }
             | Self::Verdict(_)

@@ -16,6 +16,15 @@ pub enum QuadraticFact {
         /// The function that compares, where one is called.
         compared_by: Option<String>,
     },
+    /// Searches from the first element for one that passes tests.
+    SearchesByTests {
+        /// Searches.
+        searches: u64,
+        /// Mean number of elements that one tests.
+        elements: f64,
+        /// Whether each looks for the best of all.
+        best: bool,
+    },
     /// Lists followed link by link.
     ListWalks {
         /// Walks.

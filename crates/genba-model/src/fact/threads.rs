@@ -30,6 +30,17 @@ pub enum ThreadFact {
         /// Cycles.
         cycles: f64,
     },
+    /// A lock that a loop takes in each iteration, free each time.
+    LockForEach {
+        /// How often it is taken.
+        times: u64,
+        /// Iterations for each entry of the loop.
+        iterations: f64,
+        /// Share of all time in taking and releasing it.
+        share: f64,
+        /// Cycles of both, once.
+        cycles: f64,
+    },
     /// Time in locks.
     LockTime {
         /// Share of all time.

@@ -104,6 +104,14 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         | Fix::SeveralDigitsAtOnce { .. }
         | Fix::PairsOfDigits { .. }
         | Fix::SkipWalk => return None,
+        Fix::CountBits { highest: false } => (
+            "for (n = 0; v; v >>= 1)\n    n += v & 1;",
+            "n = __builtin_popcountll(v);",
+        ),
+        Fix::CountBits { highest: true } => (
+            "for (n = 0; v >>= 1; )\n    n++;",
+            "n = 63 - __builtin_clzll(v);",
+        ),
         Fix::CountTrailingZeros => (
             "while ((v & 1) == 0)\n    v >>= 1;",
             "v >>= __builtin_ctzll(v);",
@@ -148,6 +156,14 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (i = 0; i < n; i++)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
             "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
         ),
+        Fix::FindDirectly { best: false } => (
+            "for (b = blocks; b; b = b->next)\n    if (b->free && b->size == size)\n        return b;",
+            "b = free_blocks[size / UNIT];   /* a list for each size */\nif (b) free_blocks[size / UNIT] = b->next_free;\nreturn b;",
+        ),
+        Fix::FindDirectly { best: true } => (
+            "for (i = 0; i < n; i++)\n    if (!done[i] && distance[i] < distance[best])\n        best = i;",
+            "best = heap_take_least(&heap);   /* heap_lower() where a distance becomes less */",
+        ),
         Fix::ScanOnce | Fix::WideClasses => return None,
         Fix::GoOnFromThere => (
             "for (i = 0, at = begin; i <= column; i++)\n    at += width(type[i] = *header++);",
@@ -172,6 +188,11 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         Fix::AvoidShifts => (
             "job = jobs.front();\njobs.erase(jobs.begin());",
             "job = jobs.front();   // std::deque\njobs.pop_front();",
+        ),
+        Fix::WrapByComparison => ("i = (i + 1) % n;", "if (++i == n)\n    i = 0;"),
+        Fix::LockOnce => (
+            "for (i = 0; i < n; i++) {\n    lock(&m);\n    count[p[i]]++;\n    unlock(&m);\n}",
+            "lock(&m);\nfor (i = 0; i < n; i++)\n    count[p[i]]++;\nunlock(&m);",
         ),
         Fix::PlainOperations => (
             "std::atomic<long> count;  count++;",

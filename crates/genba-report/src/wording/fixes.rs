@@ -24,6 +24,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
              multiply by it (libdivide, fastmod), or make the divisor a compile-time constant (a \
              template parameter, a switch over the usual values)."
         }
+        Fix::WrapByComparison => {
+            "Compare and set the counter back instead of dividing: `if (++i == n) i = 0;`. Where the length may be chosen, \
+             a power of two and a mask do it as well."
+        }
         Fix::Accumulators(reduction) => accumulators(*reduction),
         Fix::ContiguousElements => {
             "Store the elements contiguously (an array or vector instead of a list, nodes allocated \
@@ -158,6 +162,15 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  instead of one for each digit."
             );
         }
+        Fix::CountBits { highest: false } => {
+            "Count the set bits with an instruction: __builtin_popcountll(v) in C and C++ (std::popcount in C++20), \
+             v.count_ones() in Rust. Compiled for processors with `popcnt` (-mpopcnt, -march=x86-64-v2) it is one \
+             instruction; else a dozen for a whole word."
+        }
+        Fix::CountBits { highest: true } => {
+            "Take the place of the highest bit from the count of leading zeros, one instruction: \
+             63 - __builtin_clzll(v) in C, std::bit_width(v) in C++20, v.ilog2() in Rust; zero needs a test of its own."
+        }
         Fix::CountTrailingZeros => {
             "Count the trailing zeros with an instruction and shift once: __builtin_ctzll(v) in C and \
              C++ (std::countr_zero in C++20), v.trailing_zeros() in Rust; zero needs a test of its own."
@@ -204,6 +217,15 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Keep the names in a hash table (or sorted, with a binary search), so that one look-up \
              replaces each linear search."
         }
+        Fix::FindDirectly { best: false } => {
+            "Keep the elements that may pass where they are found at once: free ones in a list of their own (one for \
+             each size), keys in order in a sorted array or a tree; or go on where the last search ended. Then a \
+             search does not go past all those that cannot be it."
+        }
+        Fix::FindDirectly { best: true } => {
+            "Keep the elements in a heap (a priority queue) or in order, or remember the best one and correct it where \
+             an element changes, instead of looking at all of them each time."
+        }
         Fix::SpreadKeys => {
             "Let every byte of the key change the hash, its low bits above all (multiply and shift, \
              FNV, CRC), and let the table grow before it is three quarters full: then a look-up \
@@ -248,6 +270,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Insert and remove at the end, use a ring or deque (std::deque, VecDeque), or keep the \
              index of the first element, so that nothing is moved. If the order does not matter, \
              swap with the last element."
+        }
+        Fix::LockOnce => {
+            "Take the lock once around the loop, or once for some hundred elements, instead of for each of them; or let \
+             each thread collect its results in variables of its own and add them under the lock at the end."
         }
         Fix::PlainOperations => {
             "If no other thread accesses it, use plain variables (Rc instead of Arc, Cell instead \

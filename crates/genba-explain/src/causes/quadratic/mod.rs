@@ -3,6 +3,7 @@
 //! **Signature.** One run cannot show growth; it can show shapes that have it:
 //! - an inner loop that searches a sequence for one equal element from its first one, hundreds of
 //!   elements for each item; or dozens, whose names are compared by a call or by a loop inside;
+//! - the same for an element that passes tests, or for the best of all (`search_by_tests`);
 //! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
 //!   times the input and the memory of the program (`rescan`), itself, by calls (`rescan_by_calls`) or in the
 //!   C library (`library_scan`); those of one function are one finding;
@@ -39,6 +40,7 @@ mod rescan_by_calls;
 mod scans_of_function;
 mod search;
 mod search_by_call;
+mod search_by_tests;
 mod search_with_loop;
 mod shift;
 mod shift_loop;
@@ -67,6 +69,7 @@ use rescan_by_calls::rescans_by_calls;
 use scans_of_function::together;
 use search::search;
 use search_by_call::search_by_call;
+use search_by_tests::search_by_tests;
 use search_with_loop::search_with_loop;
 use shift::{onto_itself, shifts};
 use shift_loop::shift_by_loop;
@@ -109,6 +112,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
                 .or_else(|| probes(input, one))
                 .or_else(|| sweep(input, one))
                 .or_else(|| idle_sweep(input, one, &with_calls))
+                .or_else(|| search_by_tests(input, one))
         })
         .collect();
     found.extend(walks);

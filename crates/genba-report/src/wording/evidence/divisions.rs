@@ -47,6 +47,14 @@ pub(super) fn sentence(fact: &DivisionFact) -> String {
         DivisionFact::SameMultiplier { instruction } => {
             format!("`{instruction}` multiplies by the same divisor")
         }
+        DivisionFact::WrappedCounter {
+            instruction,
+            executions,
+        } => format!(
+            "`{instruction}` makes the remainder of a counter that is the last remainder and a little more, {} times: the \
+             quotient can be nought or one only",
+            count(*executions)
+        ),
         DivisionFact::InvariantDivisor {
             instruction,
             executions,

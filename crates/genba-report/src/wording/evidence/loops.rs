@@ -169,6 +169,10 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             "the loop takes one bit from memory in each iteration: {} numbers of {bits:.1} bits on average",
             count(*numbers)
         ),
+        LoopFact::BitsCounted { numbers, bits } => format!(
+            "each iteration looks at one bit of a number in a register and counts: {} numbers of {bits:.1} bits on average",
+            count(*numbers)
+        ),
         LoopFact::ShortTrips {
             entries,
             elements,

@@ -22,6 +22,20 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
                 count((*searches as f64 * elements).round() as u64)
             )
         }
+        QuadraticFact::SearchesByTests {
+            searches,
+            elements,
+            best,
+        } => format!(
+            "{} searches begin at the first element and test {} each, {} in all, {}",
+            count(*searches),
+            count(elements.round() as u64),
+            count((*searches as f64 * elements).round() as u64),
+            match best {
+                true => "for the best one",
+                false => "until one passes",
+            }
+        ),
         QuadraticFact::ListWalks {
             walks,
             elements,

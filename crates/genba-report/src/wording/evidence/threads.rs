@@ -15,6 +15,19 @@ pub(super) fn sentence(fact: &ThreadFact) -> String {
             "`{form}` and other locked instructions are executed {} times here",
             count(*executions)
         ),
+        ThreadFact::LockForEach {
+            times,
+            iterations,
+            share,
+            cycles: each,
+        } => format!(
+            "the loop takes and releases one lock in each of {} iterations per entry, {} times: {} of the time, {} cycles \
+             each, as little as nobody else holding it takes",
+            count(iterations.round() as u64),
+            count(*times),
+            percent(*share),
+            cycles(*each)
+        ),
         ThreadFact::LockedTime {
             share,
             cycles: each,

@@ -56,6 +56,10 @@ fn facts_about_loops() {
             numbers: 1_000_000,
             bits: 5.7,
         },
+        LoopFact::BitsCounted {
+            numbers: 1_000_000,
+            bits: 31.4,
+        },
         LoopFact::ByteRuns {
             operation: ByteOperation::Copy,
             bytes: 12_000_000,
@@ -172,6 +176,10 @@ fn facts_about_loads_and_divisions() {
         },
         DivisionFact::SameMultiplier {
             instruction: s("imul rbx,rcx"),
+        },
+        DivisionFact::WrappedCounter {
+            instruction: s("div rcx"),
+            executions: 1_000_000,
         },
         DivisionFact::InvariantDivisor {
             instruction: s("div rcx"),

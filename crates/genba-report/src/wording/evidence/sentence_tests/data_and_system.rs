@@ -162,6 +162,12 @@ fn facts_about_threads_and_growth() {
             form: s("lock add m64, r64"),
             executions: 10_000_000,
         },
+        ThreadFact::LockForEach {
+            times: 60_000_000,
+            iterations: 1_000_000.0,
+            share: 0.77,
+            cycles: 27.8,
+        },
         ThreadFact::LockedTime {
             share: 0.4,
             cycles: 19.0,
@@ -205,6 +211,16 @@ fn facts_about_threads_and_growth() {
             searches: 10_000,
             elements: 812.4,
             compared_by: Some(s("strcmp")),
+        },
+        QuadraticFact::SearchesByTests {
+            searches: 10_000,
+            elements: 812.4,
+            best: false,
+        },
+        QuadraticFact::SearchesByTests {
+            searches: 10_000,
+            elements: 812.4,
+            best: true,
         },
         QuadraticFact::SearchTime {
             share: 0.9,

@@ -1,0 +1,182 @@
+//! Searches for an element by what its fields say: the first block that is free and large enough, the place of a key in
+//! order, the least of all.
+//!
+//! **Signature.** A loop that goes through a list or an array from its beginning, hundreds of elements for each of many
+//! items, and only tests what it loads: it stores and calls nothing, and hands on nothing but where it is and the best
+//! element so far. Most runs end at an element that passes the tests, or keep the best of all. In all it passes many
+//! times what the program's memory holds, so that it tests the same elements again.
+//!
+//! **Near misses.** Sums and counts of elements; loops that change them; arrays that are filled anew with what is read;
+//! searches for one equal value ([`super::search`]), walks for an end or a number ([`super::list_walk`]). Where the
+//! program does all its work again, the best of each of many arrays.
+//!
+//! **Gain.** One look-up for each item is left.
+//!
+//! **Source.** P. Wilson, M. Johnstone, M. Neely, D. Boles, "Dynamic storage allocation: a survey and critical review",
+//! IWMM 1995 (first fit against segregated lists); D. Knuth, "The Art of Computer Programming" 3, section 5.2.3 (heaps
+//! for repeated selection).
+
+use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
+
+use super::list_links::{is_list_element, links_from};
+use super::rescan::{carries_positions_only, input_read};
+use super::residual_fraction;
+use super::search::is_element;
+use crate::candidate::Candidate;
+use crate::constants::counts::{
+    LIST_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
+};
+use crate::constants::gains::CYCLES_OF_LOOK_UP;
+use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::values::{Address, Origin, Value};
+use crate::patterns::calls::cycles_of_all;
+use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::observed_sites::ObservedSites;
+use crate::patterns::positions::{Course, Handed, carried};
+use crate::patterns::search_loops::{exits_by_match, search_of};
+use crate::patterns::value_steps::{Step, address_step, value_step};
+
+/// A search from the beginning for an element that passes tests, for each of many items.
+pub(super) fn search_by_tests(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
+    let function = found.input;
+    let (elements, searches) = (found.trips?, found.cost.entries?);
+    let is_long = elements >= MIN_ELEMENTS_PER_SEARCH && searches >= MIN_SEARCHES;
+    if !function.own || !is_long || found.has_opaque() || found.share < MIN_SHARE_OF_QUADRATIC_LOOP
+    {
+        return None;
+    }
+    search_of(input, function, found.index)?;
+    let (at, bytes, anew) = element(found)?;
+    let is_link = |value: Value| !links_from(found, value).is_empty();
+    let goes_on = |value: Value| is_link(value) || is_kept(found, value);
+    if !carries_positions_only(found, goes_on) {
+        return None;
+    }
+    let matches = exits_by_match(function, found.index) >= searches as f64 / 2.0;
+    let whole = || ObservedSites::of(input).is_none_or(|sites| sites.repeats_as_a_whole());
+    if !anew || !matches && (!keeps_best(found) || whole()) {
+        return None;
+    }
+    let passed = found.cost.iterations as f64 * bytes as f64;
+    let holds = (input.program.max_rss_bytes?).max(input_read(input).unwrap_or(0) as f64);
+    if passed < MIN_PASSES_OVER_ALL_MEMORY * holds {
+        return None;
+    }
+    let each = found.share * cycles_of_all(input)? / searches as f64;
+    let fix = Fix::FindDirectly { best: !matches };
+    let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![at], fix);
+    one.affected.clone_from(&found.members);
+    one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP);
+    one.executions = Some(found.cost.iterations);
+    one.cycles = Some(found.cycles);
+    one.confirmation = Confirmation::InputSweep;
+    Some(
+        one.fact(QuadraticFact::SearchesByTests {
+            searches,
+            elements,
+            best: !matches,
+        })
+        .fact(QuadraticFact::SearchTime {
+            share: found.share,
+            cycles: each,
+        }),
+    )
+}
+
+/// The most frequent load of an element's field, the bytes from element to element, and whether searches begin at one
+/// place, as far as the function shows it.
+fn element(found: &HotLoop<'_>) -> Option<(usize, u64, bool)> {
+    let function = found.input;
+    let executed = (found.members.iter().copied()).filter(|&at| found.times(at) > 0.0);
+    let loads = executed.filter_map(|at| {
+        let mut accesses =
+            (function.data[at].memory.iter()).zip(function.values.addresses(at).iter());
+        accesses.find_map(|(access, address)| {
+            let address = address
+                .as_ref()
+                .filter(|_| access.reads && !access.writes)?;
+            let step = match address_step(function, found.index, address) {
+                Some(Step::Constant(step)) => step.unsigned_abs(),
+                _ if is_list_element(found, address) => LIST_ELEMENT_BYTES,
+                _ => return None,
+            };
+            is_element(found, address).then(|| (at, step, begins_at_one_place(found, address)))
+        })
+    });
+    let all: Vec<(usize, u64, bool)> = loads.collect();
+    let most = all.iter().map(|one| function.counts[one.0]).max()?;
+    all.into_iter().find(|one| function.counts[one.0] == most)
+}
+
+/// Whether each search begins where the others do: where the loop around does not change it, or, of a function's only
+/// loop, at what is loaded or has a fixed address. Rows that are handed to a function are others each time.
+fn begins_at_one_place(found: &HotLoop<'_>, address: &Address) -> bool {
+    let function = found.input;
+    let around = function.flow.loops()[found.index as usize].parent;
+    let mut parts = [Some(address.base), address.index.map(|one| one.0)]
+        .into_iter()
+        .flatten()
+        .map(|part| first_of(found, part));
+    parts.all(|first| {
+        let Some(first) = first else { return false };
+        match around {
+            Some(around) => value_step(function, around, first) == Some(Step::Constant(0)),
+            None => match function.values.origin(first) {
+                Origin::Constant => true,
+                Origin::Instruction(at) => function.data[at as usize].loads(),
+                Origin::Entry | Origin::Join(_) => false,
+            },
+        }
+    })
+}
+
+/// What a value is where the loop begins.
+fn first_of(found: &HotLoop<'_>, value: Value) -> Option<Value> {
+    let function = found.input;
+    let head = function.flow.loops()[found.index as usize].head;
+    if function.values.origin(value) != Origin::Join(head) {
+        return Some(value);
+    }
+    let before = &function.flow.blocks()[head as usize].predecessors;
+    let body = function.flow.loop_blocks(found.index);
+    let mut outside = (before.iter().zip(function.values.met(value)))
+        .filter(|one| !body.contains(one.0))
+        .map(|one| *one.1);
+    let first = outside.next()?;
+    outside.all(|one| one == first).then_some(first)
+}
+
+/// Whether iterations hand a value on until another replaces it, by a branch or by a conditional move.
+fn is_kept(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.input;
+    let handed = Handed::of(function, function.flow.loop_blocks(found.index), value);
+    let is_of_it = |value: Value| handed.joins.contains(&value.number);
+    let chooses = |made: &Value| {
+        let Origin::Instruction(at) = function.values.origin(*made) else {
+            return false;
+        };
+        let at = at as usize;
+        let mut reads = function.values.reads(at).iter();
+        function.code[at].mnemonic.starts_with("cmov") && reads.any(|one| is_of_it(one.1))
+    };
+    match handed.course(1) {
+        Course::Kept => true,
+        Course::New => !handed.made.is_empty() && handed.made.iter().all(chooses),
+        Course::Advances(_) | Course::Other => false,
+    }
+}
+
+/// Whether iterations hand on the best element of those before, or its place.
+fn keeps_best(found: &HotLoop<'_>) -> bool {
+    let function = found.input;
+    let body = function.flow.loop_blocks(found.index);
+    let replaced = |value: Value| {
+        let handed = Handed::of(function, body, value);
+        let others = handed.joins.iter().skip(1);
+        let mut others = others.map(|&number| Value { number, offset: 0 });
+        !handed.made.is_empty() || others.any(|one| !is_kept(found, one))
+    };
+    let mut all = carried(function, body).into_values();
+    all.any(|value| is_kept(found, value) && replaced(value))
+}

@@ -1,0 +1,146 @@
+//! Searches for an element that passes tests, or for the best, and near misses.
+
+use genba_model::Fix;
+use iced_x86::code_asm::*;
+
+use crate::causes::quadratic;
+use crate::input::analysis_input::FunctionInput;
+use crate::tests::observed_repetition::observations;
+use crate::tests::synthetic::{function, program};
+
+const SEARCHES: u64 = 20_000;
+const ELEMENTS: u64 = 1000;
+
+/// What is done with the elements of a list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Walk {
+    /// `if (b->free && b->size == size) return b;`
+    FirstFit,
+    /// The sizes are added up besides.
+    SumsUp,
+    /// Each element that is passed is marked.
+    Marks,
+    /// The list is handed over by the caller.
+    OfCaller,
+}
+
+/// `for (b = head; b; b = b->next) …` of which half of the elements are free.
+fn walk(walk: Walk) -> FunctionInput {
+    let all = SEARCHES * ELEMENTS;
+    let half = all / 2;
+    function(
+        "get",
+        |a| {
+            let (mut head, mut next, mut found) =
+                (a.create_label(), a.create_label(), a.create_label());
+            match walk {
+                Walk::OfCaller => a.mov(rax, rdi)?,
+                _ => a.mov(rax, qword_ptr(r15))?,
+            }
+            a.set_label(&mut head)?;
+            a.mov(edx, dword_ptr(rax + 12))?;
+            a.test(edx, edx)?;
+            a.je(next)?;
+            a.cmp(ebx, dword_ptr(rax + 8))?;
+            a.je(found)?;
+            a.set_label(&mut next)?;
+            match walk {
+                Walk::SumsUp => a.add(r9, rdx)?,
+                Walk::Marks => a.mov(dword_ptr(rax + 16), ebx)?,
+                _ => a.nop()?,
+            }
+            a.mov(rax, qword_ptr(rax))?;
+            a.test(rax, rax)?;
+            a.jne(head)?;
+            a.set_label(&mut found)?;
+            a.mov(qword_ptr(r14), r9)?;
+            a.ret()
+        },
+        &[
+            SEARCHES,
+            all,
+            all,
+            all,
+            half,
+            half,
+            all - SEARCHES,
+            all - SEARCHES,
+            all - SEARCHES,
+            all - SEARCHES,
+            SEARCHES,
+            SEARCHES,
+        ],
+        &[0.0, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0, 0.2, 0.1, 0.1, 0.0, 0.0],
+        &[(3, half), (5, SEARCHES), (9, all - SEARCHES)],
+    )
+}
+
+/// `for (i = 0; i < n; i++) if (p[i] < p[best]) best = i;`, of one array or of the next row each time.
+fn best(rows: bool) -> FunctionInput {
+    let all = SEARCHES * ELEMENTS;
+    function(
+        "take_least",
+        |a| {
+            let (mut again, mut head) = (a.create_label(), a.create_label());
+            a.set_label(&mut again)?;
+            a.xor(eax, eax)?;
+            a.xor(edx, edx)?;
+            a.set_label(&mut head)?;
+            a.mov(rcx, qword_ptr(rdi + rax * 8))?;
+            a.cmp(rcx, qword_ptr(rdi + rdx * 8))?;
+            a.cmovb(rdx, rax)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, rsi)?;
+            a.jne(head)?;
+            a.mov(qword_ptr(rdi + rdx * 8), -1)?;
+            match rows {
+                true => a.lea(rdi, ptr(rdi + rsi * 8))?,
+                false => a.nop()?,
+            }
+            a.dec(r15)?;
+            a.jne(again)?;
+            a.ret()
+        },
+        &[
+            SEARCHES, SEARCHES, all, all, all, all, all, all, SEARCHES, SEARCHES, SEARCHES,
+            SEARCHES, 1,
+        ],
+        &[
+            0.0, 0.0, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(7, all - SEARCHES), (11, SEARCHES - 1)],
+    )
+}
+
+fn fixes(function: FunctionInput, memory: f64) -> Vec<Fix> {
+    let mut input = program(vec![function]);
+    input.program.max_rss_bytes = Some(memory);
+    input.observed = Some(observations());
+    let found = quadratic::detect(&input);
+    found.into_iter().map(|one| one.fix).collect()
+}
+
+#[test]
+fn first_fit_and_the_least_of_all_are_quadratic() {
+    assert_eq!(
+        fixes(walk(Walk::FirstFit), 4e6),
+        [Fix::FindDirectly { best: false }]
+    );
+    assert_eq!(fixes(best(false), 4e6), [Fix::FindDirectly { best: true }]);
+}
+
+#[test]
+fn sums_marks_rows_and_elements_seen_once_are_not() {
+    let near = |fixes: Vec<Fix>| {
+        let searches = |one: &Fix| matches!(one, Fix::FindDirectly { .. });
+        fixes.iter().any(searches)
+    };
+    assert!(!near(fixes(walk(Walk::SumsUp), 4e6)), "a sum");
+    assert!(!near(fixes(walk(Walk::Marks), 4e6)), "marks");
+    assert!(!near(fixes(walk(Walk::OfCaller), 4e6)), "any list");
+    assert!(
+        !near(fixes(walk(Walk::FirstFit), 400e6)),
+        "each element once"
+    );
+    assert!(!near(fixes(best(true), 4e6)), "rows");
+}
