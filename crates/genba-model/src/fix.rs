@@ -235,6 +235,11 @@ pub enum Fix {
         /// The function.
         function: String,
     },
+    /// Remember the results of a recursion's calls, or do not make them again.
+    RememberCalls {
+        /// The function that calls itself.
+        function: String,
+    },
     /// Look a function of one byte up in a table of its 256 results.
     TableOfBytes {
         /// The function.

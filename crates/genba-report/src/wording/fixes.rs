@@ -357,6 +357,13 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  `{function}` keep its last inputs and results and compare first."
             );
         }
+        Fix::RememberCalls { function } => {
+            return format!(
+                "Remember what `{function}` gave for which arguments (a table by them, for as long as the outermost call \
+                 lasts), or leave out the calls that cannot give anything new: alternatives that failed from a place \
+                 fail there again."
+            );
+        }
         Fix::ReadFileOnce { function } => {
             return format!(
                 "Read each file once: call `{function}` before the loop, or keep what it returns by the file's \

@@ -38,7 +38,7 @@ pub(crate) struct RepeatedCalls<'a> {
     /// Whether each is about one object, which can keep the result.
     of_object: bool,
     /// Whether a function calls itself: where a result is kept, the calls inside are not made.
-    recurses: bool,
+    pub(super) recurses: bool,
     /// Calls of other functions about the same objects.
     others: Vec<RepeatedCalls<'a>>,
     /// The place that did the same just before, if that is another one, and its function and line.
@@ -117,6 +117,11 @@ fn repeated<'a>(
     let (caller, at) = sites.users_site(seen.at)?;
     let target = sites.target((caller, at), seen.target)?;
     let here = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst);
+    let callee = index_of(input, &target.function, &target.module)?;
+    // However many different ones a recursion makes within itself: results may be kept for as long as it lasts.
+    let within = (callee == caller && is_enough(&seen.seen)).then_some(seen.seen.share);
+    let within = within.filter(|share| share.low >= 1.0 - 1.0 / MIN_CALLS_PER_INPUT);
+    let here = here.or(within.map(|share| (share, false)));
     let elsewhere = seen.elsewhere.as_ref().filter(|one| is_done_elsewhere(one));
     let of_object = here.is_none();
     let here = here.or_else(|| of_objects(seen).map(|share| (share, false)));
@@ -142,7 +147,6 @@ fn repeated<'a>(
     if judged < MOST_OF_IT * share * repeated.value {
         return None;
     }
-    let callee = index_of(input, &target.function, &target.module)?;
     // What a library's templates do among themselves is not the user's to keep.
     if [caller, callee].map(|one| input.functions[one].is_library_template()) == [true; 2] {
         return None;

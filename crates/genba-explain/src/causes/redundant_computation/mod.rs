@@ -50,8 +50,10 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let computed = calls.iter().filter(|call| !call.searches);
     let mut found: Vec<Candidate> = computed
         .map(|call| {
-            let fix = Fix::KeepResult {
-                function: call.target.function.clone(),
+            let function = call.target.function.clone();
+            let fix = match call.recurses {
+                true => Fix::RememberCalls { function },
+                false => Fix::KeepResult { function },
             };
             call.candidate(Cause::RedundantComputation, fix)
         })
