@@ -5,7 +5,9 @@ use genba_attribution::ResolvedProfile;
 use genba_case::{Case, Error as CaseError};
 use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits};
-use genba_model::{Explanation, Investigation, MIN_GAIN, NoiseFloor};
+use genba_model::{Explanation, Investigation, MIN_GAIN, ModuleRow, NoiseFloor};
+use genba_run::join_words;
+use genba_runtime::script::may_be_interpreter;
 
 use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use crate::findings::findings;
@@ -22,6 +24,9 @@ pub fn stored_explanation(all: Investigation) -> Result<Explanation, Vec<String>
     };
     if profile.counted.is_none() {
         notes.push(uncounted(""));
+    }
+    if all.script.is_none() {
+        notes.extend(unsampled_script(&profile.modules, &all.workload.command));
     }
     Ok(Explanation {
         command: all.workload.command,
@@ -85,4 +90,49 @@ fn uncounted(remedy: &str) -> String {
     format!(
         "executions were not counted{remedy}: only causes that samples alone show were searched"
     )
+}
+
+/// Share of the time in an interpreter from which its script is worth asking about. Chosen.
+const MIN_SHARE_OF_INTERPRETER: f64 = 0.5;
+
+/// The note on a script of which nothing is said, as only the interpreter's own code was sampled.
+fn unsampled_script(modules: &[ModuleRow], command: &[String]) -> Option<String> {
+    let interpreters = (modules.iter()).filter(|one| may_be_interpreter(&one.module));
+    let share: f64 = interpreters.map(|one| one.self_share.value).sum();
+    (share >= MIN_SHARE_OF_INTERPRETER).then(|| {
+        format!(
+            "{:.0} % of the time is in the interpreter, whose own code this is about; what the script does at which line: \
+             genba investigate -- {}",
+            100.0 * share,
+            join_words(command)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use genba_model::Estimate;
+
+    use super::*;
+
+    #[test]
+    fn script_of_an_interpreter_that_has_the_time_is_pointed_to() {
+        let note = |module: &str, share: f64| {
+            let row = ModuleRow {
+                module: module.to_owned(),
+                build_id: None,
+                self_share: Estimate::exact(share),
+                symbols: "symtab".to_owned(),
+            };
+            let command = ["python3".to_owned(), "my script.py".to_owned()];
+            unsampled_script(&[row], &command)
+        };
+        let found = note("/usr/bin/python3.11", 0.8).expect("a note");
+        assert!(
+            found.contains("80 %") && found.ends_with("-- python3 'my script.py'"),
+            "{found}"
+        );
+        assert_eq!(note("/usr/bin/python3.11", 0.2), None);
+        assert_eq!(note("/usr/bin/mawk", 0.9), None);
+    }
 }
