@@ -47,6 +47,7 @@ pub(crate) mod short_trip_vector_loop;
 mod staying_states;
 pub(crate) mod store_forward_stall;
 pub(crate) mod strided_access;
+mod table_growth;
 pub(crate) mod tiny_callee_not_inlined;
 pub(crate) mod tls_lookup;
 mod unasked_results;

@@ -1,6 +1,7 @@
 //! `realloc-growth`: a buffer that grows by small steps and is copied each time.
 //!
-//! **Signature.** One of three, with a tenth of the time or more in copies and the allocator:
+//! **Signature.** A table that is filled anew from the old one ([`super::table_growth`]). Or one of three, with a tenth of
+//! the time or more in copies and the allocator:
 //! - `realloc` is called far more often per buffer (the calls of `free` tell how many there were)
 //!   than doubling would: 20 doublings make a million elements of one;
 //! - a container's `reserve` (which allocates exactly what it is asked for) moves the old contents
@@ -19,6 +20,7 @@ use genba_code::Location;
 use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 
 use crate::candidate::Candidate;
+use crate::causes::table_growth::table_growth;
 use crate::constants::counts::{
     MAX_GROWTHS_BY_DOUBLING, MAX_LINES_OF_GROWTH_BY_HAND, MIN_CALLS_HABITUAL,
     MIN_GROWTH_COPY_SECONDS, MIN_PART_OF_REALLOCS_FROM_LINE, MIN_RESERVE_PER_ALLOCATION,
@@ -40,7 +42,10 @@ use crate::input::user_lines::{UserLine, lines};
 /// `reserve`, or of an allocation, a copy and a free in one function.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    find(input).into_iter().collect()
+    find(input)
+        .or_else(|| table_growth(input))
+        .into_iter()
+        .collect()
 }
 
 /// What grows, and the fact that proves it.

@@ -117,6 +117,10 @@ pub(crate) const MIN_ALLOCATIONS_PER_SECOND: f64 = 1e5;
 /// Growths of one buffer that doubling makes at most: from one element to 16 million.
 pub(crate) const MAX_GROWTHS_BY_DOUBLING: f64 = 24.0;
 
+/// Moves of elements for each item that is added from which a table grows by too little: doubling moves each once or twice.
+/// Chosen: a table that is refilled once in a while moves more.
+pub(crate) const MIN_MOVES_PER_ITEM: f64 = 8.0;
+
 /// Seconds of a growth's copy from which it is worth avoiding: about two allocations. Chosen.
 pub(crate) const MIN_GROWTH_COPY_SECONDS: f64 = 40e-9;
 

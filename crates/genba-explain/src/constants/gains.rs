@@ -463,6 +463,10 @@ pub(crate) const MAKING_OF_PIECES_SAVED: SavedFractions = (0.3, 0.0, 0.8);
 /// unaligned load, a shift and a mask wait for one another, a table's load more; some codes are longer than the table.
 pub(crate) const CYCLES_OF_BITS_AT_ONCE: [f64; 3] = [8.0, 4.0, 20.0];
 
+/// Moves of each item where a table doubles: likely, least, most (Cormen et al., 17.4). Items of the loop around that
+/// add nothing count as well.
+pub(crate) const MOVES_BY_DOUBLING: [f64; 3] = [1.0, 0.2, 3.0];
+
 /// Cycles of a comparison that sets a counter back, in place of a division outside of loops: likely, least, most. Chosen.
 pub(crate) const CYCLES_OF_WRAP: [f64; 3] = [2.0, 1.0, 5.0];
 

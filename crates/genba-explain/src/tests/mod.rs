@@ -57,6 +57,7 @@ mod short_matches;
 mod simulated_events;
 mod sweeps;
 pub(crate) mod synthetic;
+mod table_growth;
 mod tree_walks;
 mod unasked_results;
 mod unequal_comparisons;

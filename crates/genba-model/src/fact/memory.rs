@@ -111,6 +111,17 @@ pub enum MemoryFact {
         /// How many times.
         times: u64,
     },
+    /// Tables that are made anew, filled from the old one, and stored where that was.
+    TableMadeAnew {
+        /// How many times.
+        times: u64,
+        /// Mean number of elements that are gone through for one.
+        moves: f64,
+        /// How often the table could have been made anew: items, at most.
+        items: u64,
+        /// Share of all time.
+        share: f64,
+    },
     /// What `realloc` copied.
     ReallocMoves {
         /// Calls that returned another address.

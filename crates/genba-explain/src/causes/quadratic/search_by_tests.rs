@@ -49,7 +49,11 @@ pub(super) fn search_by_tests(input: &AnalysisInput, found: &HotLoop<'_>) -> Opt
     search_of(input, function, found.index)?;
     let (at, bytes, anew) = element(found)?;
     let is_link = |value: Value| !links_from(found, value).is_empty();
-    let goes_on = |value: Value| is_link(value) || is_kept(found, value);
+    let steps = |value: Value| {
+        let step = value_step(function, found.index, value);
+        matches!(step, Some(Step::Constant(_)))
+    };
+    let goes_on = |value: Value| is_link(value) || is_kept(found, value) || steps(value);
     if !carries_positions_only(found, goes_on) {
         return None;
     }

@@ -120,6 +120,20 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             format::seconds(*copy_seconds),
             count(*times)
         ),
+        MemoryFact::TableMadeAnew {
+            times,
+            moves,
+            items,
+            share,
+        } => format!(
+            "{} times a new table is filled from the old one, {} elements each time ({} of the time): {:.0} moves for each \
+             of {} items, where a table that doubles makes one or two",
+            count(*times),
+            count(moves.round() as u64),
+            percent(*share),
+            *times as f64 * moves / *items as f64,
+            count(*items)
+        ),
         MemoryFact::ReallocMoves {
             moves,
             bytes,

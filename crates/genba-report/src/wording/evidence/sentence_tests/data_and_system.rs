@@ -90,6 +90,12 @@ fn facts_about_memory_and_the_kernel() {
             copy_seconds: 800e-9,
             times: 100_000,
         },
+        MemoryFact::TableMadeAnew {
+            times: 199,
+            moves: 100_000.0,
+            items: 200_000,
+            share: 0.9,
+        },
         MemoryFact::ReallocMoves {
             moves: 1000,
             bytes: 8_000_000_000,
