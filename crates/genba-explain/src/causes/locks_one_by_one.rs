@@ -27,7 +27,7 @@ use crate::constants::registers::RDI;
 use crate::constants::time_shares::MIN_SHARE_OF_LOCKS;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::input::runtime_services::{is_lock, is_lock_entry};
+use crate::input::runtime_services::{is_lock, is_lock_entry, plain, service};
 use crate::input::values::Value;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
@@ -173,10 +173,10 @@ fn exchanges(function: &FunctionInput, at: usize) -> bool {
 
 /// Whether a function waits for other threads or for the kernel.
 fn waits(name: &str) -> bool {
-    [
-        "cond_", "sem_", "wait", "sleep", "read", "write", "recv", "send", "poll", "select",
-        "futex",
-    ]
-    .iter()
-    .any(|part| name.contains(part))
+    let name = plain(name);
+    let threads = ["pthread_cond_", "pthread_join", "sem_", "sched_yield"];
+    service(name).is_some_and(|one| one.1)
+        || threads.iter().any(|prefix| name.starts_with(prefix))
+        || name.contains("sleep")
+        || name.contains("futex")
 }
