@@ -15,6 +15,7 @@ use std::collections::HashMap;
 
 use genba_code::{BlockId, ControlFlow, DataFlow, Location};
 
+use crate::constants::registers::LOCATIONS;
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::input::value_numbering;
 
@@ -115,6 +116,14 @@ impl Values {
             .get(value.number as usize)
             .copied()
             .unwrap_or(Origin::Entry)
+    }
+
+    /// The location in which a value was when the function was entered: those have the first numbers behind constants.
+    #[must_use]
+    pub fn location_at_entry(&self, value: Value) -> Option<Location> {
+        let first = usize::try_from(value.number.checked_sub(CONSTANT + 1)?).ok()?;
+        let known = first < LOCATIONS && value.offset == 0 && self.origin(value) == Origin::Entry;
+        known.then_some(first as Location)
     }
 
     /// The values of which one of these is, by the way that control came: of a value that was

@@ -4,8 +4,8 @@ use genba_model::Fix;
 use iced_x86::code_asm::*;
 
 use crate::causes::needless_atomic;
-use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget};
-use crate::tests::synthetic::{function, program};
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::synthetic::{call, function, program};
 
 const TIMES: u64 = 10_000_000;
 
@@ -18,22 +18,6 @@ enum Kind {
     OfElement,
     /// It waits for a condition with it.
     Waits,
-}
-
-fn call(at: usize, name: &str) -> CallSite {
-    CallSite {
-        at,
-        targets: vec![CallTarget {
-            function: name.to_owned(),
-            module: "/lib/libc.so.6".to_owned(),
-            count: TIMES,
-            unit: None,
-            size: 100,
-            instructions_per_call: 20.0,
-            calls_others: false,
-        }],
-        ..CallSite::default()
-    }
 }
 
 /// `for (…) { lock(m); count[*p++]++; unlock(m); }` with so many entries of the loop, in so many seconds.
@@ -69,10 +53,12 @@ fn input(kind: Kind, entries: u64, seconds: f64) -> AnalysisInput {
         Kind::Waits => "pthread_cond_wait",
         _ => "pthread_mutex_unlock",
     };
-    tally.call_sites = vec![call(2, "pthread_mutex_lock"), call(6, second)];
+    tally.call_sites = vec![
+        call(2, "pthread_mutex_lock", TIMES, 20.0),
+        call(6, second, TIMES, 20.0),
+    ];
     let library = |name: &str, share: f64| {
         let mut one = function(name, |a| a.ret(), &[TIMES], &[share], &[]);
-        one.module = "/lib/libc.so.6".to_owned();
         one.own = false;
         one
     };

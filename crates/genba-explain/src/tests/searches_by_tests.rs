@@ -1,12 +1,13 @@
 //! Searches for an element that passes tests, or for the best, and near misses.
 
-use genba_model::Fix;
+use genba_model::{CodePoint, Fix};
+use genba_observe::{ArgumentValue, ValueShare};
 use iced_x86::code_asm::*;
 
 use crate::causes::quadratic;
 use crate::input::analysis_input::FunctionInput;
-use crate::tests::observed_repetition::observations;
-use crate::tests::synthetic::{function, program};
+use crate::tests::observed_repetition::{observations, point, share_of};
+use crate::tests::synthetic::{call, function, program};
 
 const SEARCHES: u64 = 20_000;
 const ELEMENTS: u64 = 1000;
@@ -113,9 +114,37 @@ fn best(rows: bool) -> FunctionInput {
 }
 
 fn fixes(function: FunctionInput, memory: f64) -> Vec<Fix> {
-    let mut input = program(vec![function]);
+    fixes_called_with(function, memory, 0.0)
+}
+
+/// The same where the function's first argument is one value in this share of its calls.
+fn fixes_called_with(searching: FunctionInput, memory: f64, usual: f64) -> Vec<Fix> {
+    let address = searching.address;
+    let mut caller = function("main", |a| a.call(0x5000), &[SEARCHES], &[0.0], &[]);
+    caller.address = 0x9000;
+    for code in &mut caller.code {
+        code.address += 0x8000;
+    }
+    caller.call_sites = vec![call(0, &searching.function, SEARCHES, 100.0)];
+    "/bin/prog".clone_into(&mut caller.call_sites[0].targets[0].module);
+    let mut input = program(vec![searching, caller]);
     input.program.max_rss_bytes = Some(memory);
-    input.observed = Some(observations());
+    let mut observed = observations();
+    observed.argument_values.push(ArgumentValue {
+        at: point(&input, 1, 0),
+        target: CodePoint {
+            module: point(&input, 0, 0).module,
+            address,
+        },
+        argument: 0,
+        value: ValueShare {
+            value: 0x7000_0000,
+            share: share_of(usual),
+        },
+        calls: 1000,
+        bursts: 20,
+    });
+    input.observed = Some(observed);
     let found = quadratic::detect(&input);
     found.into_iter().map(|one| one.fix).collect()
 }
@@ -127,6 +156,13 @@ fn first_fit_and_the_least_of_all_are_quadratic() {
         [Fix::FindDirectly { best: false }]
     );
     assert_eq!(fixes(best(false), 4e6), [Fix::FindDirectly { best: true }]);
+}
+
+#[test]
+fn elements_that_the_caller_hands_over_are_the_same_where_that_was_observed() {
+    let of_caller = |usual| fixes_called_with(walk(Walk::OfCaller), 4e6, usual);
+    assert_eq!(of_caller(1.0), [Fix::FindDirectly { best: false }]);
+    assert!(of_caller(0.5).is_empty());
 }
 
 #[test]

@@ -4,8 +4,8 @@ use genba_model::Cause;
 use iced_x86::code_asm::*;
 
 use crate::causes::realloc_growth;
-use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget};
-use crate::tests::synthetic::{function, program};
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::synthetic::{call, function, program};
 
 const ITEMS: u64 = 200_000;
 
@@ -16,22 +16,6 @@ enum Kept {
     InPlace,
     /// It is stored elsewhere.
     Elsewhere,
-}
-
-fn call(at: usize, name: &str, count: u64) -> CallSite {
-    CallSite {
-        at,
-        targets: vec![CallTarget {
-            function: name.to_owned(),
-            module: "/lib/libc.so.6".to_owned(),
-            count,
-            unit: None,
-            size: 100,
-            instructions_per_call: 50.0,
-            calls_others: false,
-        }],
-        ..CallSite::default()
-    }
 }
 
 /// `for (items) if (full) { new = calloc(…); for (i) new[place(old[i])] = old[i]; free(old); old = new; }`, made anew so many
@@ -77,7 +61,10 @@ fn input(times: u64, elements: u64, kept: Kept) -> AnalysisInput {
         &heat,
         &[(2, ITEMS - times), (10, all - times), (15, ITEMS - 1)],
     );
-    one.call_sites = vec![call(4, "calloc", times), call(12, "free", times)];
+    one.call_sites = vec![
+        call(4, "calloc", times, 50.0),
+        call(12, "free", times, 50.0),
+    ];
     program(vec![one])
 }
 

@@ -27,6 +27,8 @@ use crate::constants::counts::{
     LIST_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
+use crate::constants::observations::MIN_REPEATED_AMONG_FEW;
+use crate::constants::registers::ARGUMENTS;
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Address, Origin, Value};
@@ -47,7 +49,7 @@ pub(super) fn search_by_tests(input: &AnalysisInput, found: &HotLoop<'_>) -> Opt
         return None;
     }
     search_of(input, function, found.index)?;
-    let (at, bytes, anew) = element(found)?;
+    let (at, bytes, anew) = element(input, found)?;
     let is_link = |value: Value| !links_from(found, value).is_empty();
     let steps = |value: Value| {
         let step = value_step(function, found.index, value);
@@ -90,7 +92,7 @@ pub(super) fn search_by_tests(input: &AnalysisInput, found: &HotLoop<'_>) -> Opt
 
 /// The most frequent load of an element's field, the bytes from element to element, and whether searches begin at one
 /// place, as far as the function shows it.
-fn element(found: &HotLoop<'_>) -> Option<(usize, u64, bool)> {
+fn element(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<(usize, u64, bool)> {
     let function = found.input;
     let executed = (found.members.iter().copied()).filter(|&at| found.times(at) > 0.0);
     let loads = executed.filter_map(|at| {
@@ -105,7 +107,8 @@ fn element(found: &HotLoop<'_>) -> Option<(usize, u64, bool)> {
                 _ if is_list_element(found, address) => LIST_ELEMENT_BYTES,
                 _ => return None,
             };
-            is_element(found, address).then(|| (at, step, begins_at_one_place(found, address)))
+            is_element(found, address)
+                .then(|| (at, step, begins_at_one_place(input, found, address)))
         })
     });
     let all: Vec<(usize, u64, bool)> = loads.collect();
@@ -114,8 +117,8 @@ fn element(found: &HotLoop<'_>) -> Option<(usize, u64, bool)> {
 }
 
 /// Whether each search begins where the others do: where the loop around does not change it, or, of a function's only
-/// loop, at what is loaded or has a fixed address. Rows that are handed to a function are others each time.
-fn begins_at_one_place(found: &HotLoop<'_>, address: &Address) -> bool {
+/// loop, at what is loaded or has a fixed address, or at an argument that was observed to be the same in nearly all calls.
+fn begins_at_one_place(input: &AnalysisInput, found: &HotLoop<'_>, address: &Address) -> bool {
     let function = found.input;
     let around = function.flow.loops()[found.index as usize].parent;
     let mut parts = [Some(address.base), address.index.map(|one| one.0)]
@@ -129,9 +132,32 @@ fn begins_at_one_place(found: &HotLoop<'_>, address: &Address) -> bool {
             None => match function.values.origin(first) {
                 Origin::Constant => true,
                 Origin::Instruction(at) => function.data[at as usize].loads(),
-                Origin::Entry | Origin::Join(_) => false,
+                Origin::Entry => is_usual_argument(input, found, first),
+                Origin::Join(_) => false,
             },
         }
+    })
+}
+
+/// Whether a value is an argument of the function that has one value in nearly all calls from where most come.
+fn is_usual_argument(input: &AnalysisInput, found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.input;
+    let Some(sites) = ObservedSites::of(input) else {
+        return false;
+    };
+    let Some(register) = function.values.location_at_entry(value) else {
+        return false;
+    };
+    let entry = sites.point(found.function, 0);
+    let observed = &sites.observed.argument_values;
+    let of_entry = observed.iter().filter(|one| Some(one.target) == entry);
+    let arguments =
+        of_entry.filter(|one| ARGUMENTS.get(usize::from(one.argument)) == Some(&register));
+    arguments.max_by_key(|one| one.calls).is_some_and(|one| {
+        let site = sites.users_site(one.at);
+        let target = site.and_then(|site| sites.target(site, one.target));
+        let most = |count: u64| 2 * count >= function.calls.unwrap_or(u64::MAX / 2);
+        one.value.share.low >= MIN_REPEATED_AMONG_FEW && target.is_some_and(|one| most(one.count))
     })
 }
 
