@@ -1,12 +1,12 @@
 //! Searches for an element that passes tests, or for the best, and near misses.
 
 use genba_model::{CodePoint, Fix};
-use genba_observe::{ArgumentValue, ValueShare};
+use genba_observe::{ArgumentValue, SameLoad, ValueShare};
 use iced_x86::code_asm::*;
 
 use crate::causes::quadratic;
 use crate::input::analysis_input::FunctionInput;
-use crate::tests::observed_repetition::{observations, point, share_of};
+use crate::tests::observed_repetition::{observations, point, seen, share_of};
 use crate::tests::synthetic::{call, function, program};
 
 const SEARCHES: u64 = 20_000;
@@ -111,6 +111,55 @@ fn best(rows: bool) -> FunctionInput {
         ],
         &[(7, all - SEARCHES), (11, SEARCHES - 1)],
     )
+}
+
+/// `for (i = 0; i < n; i++) if (!p->slot[i].used) return i;` in a function of its own.
+fn first_free() -> FunctionInput {
+    let all = SEARCHES * ELEMENTS;
+    function(
+        "first_free",
+        |a| {
+            let (mut head, mut found) = (a.create_label(), a.create_label());
+            a.mov(rdx, qword_ptr(rdi))?;
+            a.xor(eax, eax)?;
+            a.set_label(&mut head)?;
+            a.mov(ecx, dword_ptr(rdx))?;
+            a.test(ecx, ecx)?;
+            a.je(found)?;
+            a.add(rdx, 32)?;
+            a.inc(rax)?;
+            a.cmp(rax, rsi)?;
+            a.jne(head)?;
+            a.set_label(&mut found)?;
+            a.ret()
+        },
+        &[
+            SEARCHES, SEARCHES, all, all, all, all, all, all, all, SEARCHES,
+        ],
+        &[0.0, 0.0, 0.3, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(4, SEARCHES), (8, all - SEARCHES)],
+    )
+}
+
+/// What is told where the array's address is loaded the same in this share of the calls.
+fn fixes_of_array(steady: f64) -> Vec<Fix> {
+    let mut input = program(vec![first_free()]);
+    input.program.max_rss_bytes = Some(4e6);
+    let mut observed = observations();
+    observed.same_loads.push(SameLoad {
+        at: point(&input, 0, 0),
+        seen: seen(steady),
+        recent: seen(steady),
+    });
+    input.observed = Some(observed);
+    let found = quadratic::detect(&input);
+    found.into_iter().map(|one| one.fix).collect()
+}
+
+#[test]
+fn array_that_is_loaded_is_one_where_that_was_observed() {
+    assert_eq!(fixes_of_array(0.97), [Fix::FindDirectly { best: false }]);
+    assert!(fixes_of_array(0.1).is_empty(), "rows");
 }
 
 fn fixes(function: FunctionInput, memory: f64) -> Vec<Fix> {

@@ -33,12 +33,13 @@ pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candi
         return None;
     }
     let compare = found.usual().find(|&at| looks_for(found, at))?;
-    let mut one = Candidate::new(
-        Cause::Quadratic,
-        Some(found.function),
-        vec![compare],
-        Fix::HashLookup { strings: false },
-    );
+    // What a constant is looked for has no key: a free slot, an end.
+    let constant = function.data[compare].form.ends_with(", i");
+    let fix = match constant {
+        true => Fix::FindDirectly { best: false },
+        false => Fix::HashLookup { strings: false },
+    };
+    let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![compare], fix);
     one.affected = found.members.clone();
     one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP);
     one.executions = Some(found.cost.iterations);
@@ -54,7 +55,7 @@ pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candi
             share: found.share,
             cycles: each,
         })
-        .fact(QuadraticFact::HashLookup),
+        .facts((!constant).then_some(QuadraticFact::HashLookup)),
     )
 }
 

@@ -117,7 +117,8 @@ fn element(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<(usize, u64, bo
 }
 
 /// Whether each search begins where the others do: where the loop around does not change it, or, of a function's only
-/// loop, at what is loaded or has a fixed address, or at an argument that was observed to be the same in nearly all calls.
+/// loop, at a fixed address, or at what is loaded or handed over and was observed to be the same nearly each time. A list as
+/// long as that is one wherever it begins.
 fn begins_at_one_place(input: &AnalysisInput, found: &HotLoop<'_>, address: &Address) -> bool {
     let function = found.input;
     let around = function.flow.loops()[found.index as usize].parent;
@@ -131,11 +132,24 @@ fn begins_at_one_place(input: &AnalysisInput, found: &HotLoop<'_>, address: &Add
             Some(around) => value_step(function, around, first) == Some(Step::Constant(0)),
             None => match function.values.origin(first) {
                 Origin::Constant => true,
-                Origin::Instruction(at) => function.data[at as usize].loads(),
+                Origin::Instruction(at) => {
+                    let at = at as usize;
+                    let list = is_list_element(found, address);
+                    function.data[at].loads() && (list || loads_the_same(input, found, at))
+                }
                 Origin::Entry => is_usual_argument(input, found, first),
                 Origin::Join(_) => false,
             },
         }
+    })
+}
+
+/// Whether a load was observed to bring nearly always one of the few things that it brought the times before.
+fn loads_the_same(input: &AnalysisInput, found: &HotLoop<'_>, at: usize) -> bool {
+    ObservedSites::of(input).is_some_and(|sites| {
+        let point = sites.point(found.function, at);
+        let mut steady = sites.observed.same_loads.iter();
+        steady.any(|one| Some(one.at) == point && one.recent.share.low >= MIN_REPEATED_AMONG_FEW)
     })
 }
 
