@@ -1,10 +1,10 @@
 //! A table that is made anew, a little larger, and filled from the old one: part of `realloc-growth`.
 //!
-//! **Signature.** A function that takes new memory, goes through the old table in a loop of its own, frees that and stores
+//! **Signature.** A function that adds a constant to a size, takes new memory, goes through the old table in a loop of its own, frees that and stores
 //! the new one where it was; dozens of times, and so often that each item which could have made it grow pays for several
 //! moves. A table that doubles moves each item once or twice.
 //!
-//! **Near misses.** Tables that double, however many there are; buffers that are replaced without a loop (a copy by the C
+//! **Near misses.** Tables that double, however many there are; images and matrices that are made anew with the same size; buffers that are replaced without a loop (a copy by the C
 //! library is [`super::realloc_growth`]'s own); memory that is kept elsewhere.
 //!
 //! **Gain.** All that is moved but twice the number of items.
@@ -22,7 +22,7 @@ use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::constants::time_shares::MIN_SHARE_OF_GROWTH;
 use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
 use crate::input::runtime_services::service;
-use crate::input::values::Address;
+use crate::input::values::{Address, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::invariance::value_at;
 use crate::patterns::observed_sites::share_of_target;
@@ -39,6 +39,9 @@ pub(super) fn table_growth(input: &AnalysisInput) -> Option<Candidate> {
 
 fn candidate(input: &AnalysisInput, number: usize, function: &FunctionInput) -> Option<Candidate> {
     let (new, times) = replaced(function)?;
+    if !grows_by_constant(function, times) {
+        return None;
+    }
     let moving = moving_loop(function, times)?;
     let moves = function.loops.get(moving as usize)?.as_ref()?.iterations;
     let items = items(input, function, new, times)?;
@@ -149,9 +152,9 @@ fn sources_of(function: &FunctionInput, address: Address) -> Vec<Address> {
             all.any(|access| access.0.writes && *access.1 == Some(one))
         });
         let stored = stores.flat_map(|at| values.reads(at).iter().map(|one| one.1));
-        let ways = stored
-            .flat_map(|value| std::iter::once(value).chain(values.joined(value).iter().copied()));
-        let from: Vec<Address> = ways.filter_map(|value| values.loaded_from(value)).collect();
+        let from: Vec<Address> = stored
+            .flat_map(|value| loaded_from(function, value))
+            .collect();
         for one in from {
             if !found.contains(&one) {
                 found.push(one);
@@ -159,6 +162,35 @@ fn sources_of(function: &FunctionInput, address: Address) -> Vec<Address> {
         }
     }
     found
+}
+
+/// Where a value was loaded from, on whichever way it came.
+fn loaded_from(function: &FunctionInput, value: Value) -> Vec<Address> {
+    let values = &function.values;
+    let ways = std::iter::once(value).chain(values.joined(value).iter().copied());
+    ways.filter_map(|one| values.loaded_from(one)).collect()
+}
+
+/// Whether the function, as often as it makes a table, adds a constant to what memory holds: the size.
+fn grows_by_constant(function: &FunctionInput, times: u64) -> bool {
+    let stores = (0..function.code.len())
+        .filter(|&at| function.data[at].stores() && is_alike(function.counts[at], times));
+    stores.into_iter().any(|at| {
+        let memory = function.data[at].memory.iter();
+        let stored = memory
+            .zip(function.values.addresses(at))
+            .filter(|one| one.0.writes);
+        let to: Vec<Address> = stored.filter_map(|one| *one.1).collect();
+        let mut added = (function.values.reads(at).iter())
+            .map(|one| one.1)
+            .filter(|value| value.offset > 0);
+        added.any(|value| {
+            let before = Value { offset: 0, ..value };
+            let from = loaded_from(function, before).into_iter();
+            let mut sources = from.flat_map(|one| sources_of(function, one));
+            sources.any(|one| to.contains(&one))
+        })
+    })
 }
 
 /// The loop with most time that is entered once for each new table, none around it.

@@ -16,6 +16,8 @@ enum Kept {
     InPlace,
     /// It is stored elsewhere.
     Elsewhere,
+    /// It has the size of the old one.
+    SameSize,
 }
 
 /// `for (items) if (full) { new = calloc(…); for (i) new[place(old[i])] = old[i]; free(old); old = new; }`, made anew so many
@@ -23,11 +25,11 @@ enum Kept {
 fn input(times: u64, elements: u64, kept: Kept) -> AnalysisInput {
     let all = times * elements;
     let counts = [
-        1, ITEMS, ITEMS, times, times, times, times, all, all, all, all, times, times, times,
-        ITEMS, ITEMS, 1,
+        1, ITEMS, ITEMS, times, times, times, times, times, times, all, all, all, all, times,
+        times, times, ITEMS, ITEMS, 1,
     ];
-    let mut heat = [0.0; 17];
-    heat[7..11].fill(0.22);
+    let mut heat = [0.0; 19];
+    heat[9..13].fill(0.22);
     let mut one = function(
         "put_all",
         |a| {
@@ -37,7 +39,12 @@ fn input(times: u64, elements: u64, kept: Kept) -> AnalysisInput {
             a.set_label(&mut again)?;
             a.test(r13, r13)?;
             a.jne(next)?;
-            a.mov(edi, 8000)?;
+            a.mov(rax, qword_ptr(r15 + 16))?;
+            a.lea(
+                rdi,
+                ptr(rax + if kept == Kept::SameSize { 0 } else { 1000 }),
+            )?;
+            a.mov(qword_ptr(r15 + 16), rdi)?;
             a.call(0x5000)?;
             a.mov(r12, rax)?;
             a.mov(rbp, qword_ptr(r15 + 8))?;
@@ -59,11 +66,11 @@ fn input(times: u64, elements: u64, kept: Kept) -> AnalysisInput {
         },
         &counts,
         &heat,
-        &[(2, ITEMS - times), (10, all - times), (15, ITEMS - 1)],
+        &[(2, ITEMS - times), (12, all - times), (17, ITEMS - 1)],
     );
     one.call_sites = vec![
-        call(4, "calloc", times, 50.0),
-        call(12, "free", times, 50.0),
+        call(6, "calloc", times, 50.0),
+        call(14, "free", times, 50.0),
     ];
     program(vec![one])
 }
@@ -90,4 +97,5 @@ fn tables_that_double_and_memory_that_is_kept_elsewhere_are_not() {
     assert!(!is_growth(17, 20_000, Kept::InPlace), "one that doubles");
     assert!(!is_growth(2000, 100, Kept::InPlace), "many small ones");
     assert!(!is_growth(200, 100_000, Kept::Elsewhere), "another table");
+    assert!(!is_growth(200, 100_000, Kept::SameSize), "an image");
 }
