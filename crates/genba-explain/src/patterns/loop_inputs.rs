@@ -3,12 +3,14 @@
 //! Bursts record loads and branches, not registers: a loop that loads the same again computes the same
 //! only if the registers that go into its results hold the same.
 
-use genba_code::{BlockId, Flow};
+use genba_code::{BlockId, Flow, STACK_POINTER};
 
 use crate::constants::counts::SELDOM_EXECUTIONS;
+use crate::constants::registers::{FLAGS, VECTORS};
 use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{CONSTANT, Origin, Value};
+use crate::patterns::load_stalls::sources_where;
 
 /// Whether all values that a loop computes with are constants, loaded in it, or loaded where `repeats`
 /// says that the same is loaded again, or are made so seldom beside the loop's runs (their number) that most
@@ -176,7 +178,7 @@ fn makes_values(function: &FunctionInput, at: usize) -> bool {
     let stays = !matches!(code.flow, Flow::Next);
     !(moves || compares || stays || data.sum.is_some())
         && data.shortcut == genba_code::Shortcut::None
-        && data.writes & ((1u128 << crate::constants::registers::FLAGS) - 1) != 0
+        && data.writes & ((1u128 << FLAGS) - 1) != 0
 }
 
 /// Whether a value is what one of these instructions loaded, or a part of it.
@@ -199,4 +201,80 @@ pub(crate) fn is_loaded_among(function: &FunctionInput, members: &[usize], value
         value = from;
     }
     false
+}
+
+/// Whether an instruction of a loop takes what the loop loads together with a value that it was handed, or that is made of
+/// one: a key, a factor.
+pub(crate) fn meets_what_is_handed(
+    function: &FunctionInput,
+    index: u32,
+    members: &[usize],
+) -> bool {
+    let executed = members.iter().filter(|&&at| function.counts[at] > 0);
+    executed.copied().any(|at| {
+        let data = &function.data[at];
+        let reads = function.values.reads(at).iter();
+        let operands = || {
+            let read_as_data = |one: &&(u8, Value)| data.data_reads >> one.0 & 1 == 1;
+            (reads.clone().filter(read_as_data))
+                .filter(|one| one.0 < FLAGS)
+                .map(|one| one.1)
+        };
+        let is_handed = |value: Value| {
+            let made_of =
+                sources_where(function, index, &[value], &|by| !function.data[by].loads());
+            is_input(function, index, value)
+                || made_of.iter().any(|one| takes_input(function, index, *one))
+        };
+        let reads_frame = |framed: bool| {
+            let mut accesses = data.memory.iter().filter(|one| one.reads);
+            accesses.any(|one| (one.base == Some(STACK_POINTER)) == framed)
+        };
+        let loads =
+            reads_frame(false) || operands().any(|value| is_loaded_among(function, members, value));
+        loads && (reads_frame(true) || operands().any(is_handed))
+    })
+}
+
+/// Whether a value comes from outside of a loop, and is no constant.
+fn is_input(function: &FunctionInput, index: u32, value: Value) -> bool {
+    function.values.is_invariant(value, &function.flow, index) && !is_constant(function, value)
+}
+
+/// Whether a value is computed in a loop from such a one.
+fn takes_input(function: &FunctionInput, index: u32, value: Value) -> bool {
+    let Origin::Instruction(by) = function.values.origin(value) else {
+        return false;
+    };
+    let taken = function.data[by as usize].data_reads;
+    let mut reads = function.values.reads(by as usize).iter();
+    reads.any(|one| taken >> one.0 & 1 == 1 && is_input(function, index, one.1))
+}
+
+/// Whether a value is a constant, or a vector of constants, which code loads from where it lies beside it.
+fn is_constant(function: &FunctionInput, value: Value) -> bool {
+    match function.values.origin(value) {
+        Origin::Constant => true,
+        Origin::Instruction(by) => {
+            let data = &function.data[by as usize];
+            let mut memory = data.memory.iter();
+            let fixed = memory.all(|one| one.base.is_none() && one.index.is_none() && !one.segment);
+            data.writes & VECTORS != 0 && data.loads() && fixed
+        }
+        _ => false,
+    }
+}
+
+/// Whether a loop chooses values by conditional moves or flags and uses them in no address: then neither the branches nor
+/// the loads of a burst show what it chose.
+pub(crate) fn chooses_unseen(function: &FunctionInput, members: &[usize]) -> bool {
+    let addresses = address_numbers(function, members);
+    let executed = members.iter().filter(|&&at| function.counts[at] > 0);
+    executed.copied().any(|at| {
+        let name = function.code[at].mnemonic;
+        let chooses = name.starts_with("cmov") || name.starts_with("set");
+        let mut made = (function.values.writes(at).iter()).filter(|one| one.0 < FLAGS);
+        (chooses || matches!(name, "adc" | "sbb"))
+            && made.any(|one| !addresses.contains(&one.1.number))
+    })
 }

@@ -70,6 +70,53 @@ fn search_that_ends_where_the_one_before_ended_is_found() {
     assert!(found[0].residual_fraction.value < 0.2);
 }
 
+/// `for (i = 0; i < 8; i++) if (p[i] - key < best) { best = p[i] - key; place = i; }`, by conditional moves or by a branch.
+fn nearest(by_branch: bool) -> AnalysisInput {
+    let (runs, times) = (CALLS, 8 * CALLS);
+    let one = function(
+        "nearest",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            a.xor(ecx, ecx)?;
+            a.set_label(&mut head)?;
+            a.mov(rdx, qword_ptr(rdi + rcx * 8))?;
+            a.sub(rdx, rsi)?;
+            a.cmp(rdx, r9)?;
+            match by_branch {
+                true => a.jae(next)?,
+                false => a.nop()?,
+            }
+            match by_branch {
+                true => a.mov(r9, rdx)?,
+                false => a.cmovb(r9, rdx)?,
+            }
+            a.set_label(&mut next)?;
+            a.add(rcx, 1)?;
+            a.cmp(rcx, r8)?;
+            a.jne(head)?;
+            a.mov(rax, r9)?;
+            a.ret()
+        },
+        &[
+            runs, times, times, times, times, times, times, times, times, runs, runs,
+        ],
+        &[0.0, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0],
+        &[(8, times - runs)],
+    );
+    let mut input = program(vec![one]);
+    if by_branch {
+        input.functions[0].taken[4] = Some(times / 2);
+    }
+    input
+}
+
+#[test]
+fn search_that_chooses_by_a_key_in_a_register_without_a_branch_is_not_known_to_repeat() {
+    let found = |by_branch| repeated_search::detect(&repeated_runs(nearest(by_branch), 0.95)).len();
+    assert_eq!(found(true), 1);
+    assert_eq!(found(false), 0);
+}
+
 /// A descent through a tree of eight levels: steps to the left are a loop inside of the one for steps to the right.
 /// By equality it only ends where the key is.
 fn tree_search(by_order: bool) -> AnalysisInput {

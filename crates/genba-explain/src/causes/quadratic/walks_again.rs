@@ -9,7 +9,6 @@
 //! came before. Products, which multiply what they load with something else each time. The same walk again and
 //! again is `redundant-computation` or `repeated-search`.
 
-use genba_code::STACK_POINTER;
 use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ObservedFact};
 use genba_observe::RepeatedLoop;
 
@@ -21,14 +20,12 @@ use crate::constants::gains::CYCLES_WITHOUT_STRING_SCAN;
 use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MIN_ENDS_NEAR, MIN_REPEATED_AMONG_FEW,
 };
-use crate::constants::registers::{FLAGS, VECTORS};
 use crate::constants::time_shares::{MIN_SHARE_OF_QUADRATIC_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
-use crate::input::values::{Origin, Value};
+use crate::input::values::Value;
 use crate::patterns::calls::cycles_of_all;
-use crate::patterns::load_stalls::sources_where;
-use crate::patterns::loop_inputs::is_loaded_among;
+use crate::patterns::loop_inputs::meets_what_is_handed;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
 /// Loops that walk again from the beginning for each next step.
@@ -112,64 +109,6 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             trip_count: Some(iterations),
         }),
     )
-}
-
-/// Whether an instruction of a loop takes what the loop loads together with a value that it was handed, or that is made of
-/// one: a key, a factor.
-fn meets_what_is_handed(function: &FunctionInput, index: u32, members: &[usize]) -> bool {
-    let executed = members.iter().filter(|&&at| function.counts[at] > 0);
-    executed.copied().any(|at| {
-        let data = &function.data[at];
-        let reads = function.values.reads(at).iter();
-        let operands = || {
-            let read_as_data = |one: &&(u8, Value)| data.data_reads >> one.0 & 1 == 1;
-            (reads.clone().filter(read_as_data))
-                .filter(|one| one.0 < FLAGS)
-                .map(|one| one.1)
-        };
-        let is_handed = |value: Value| {
-            let made_of =
-                sources_where(function, index, &[value], &|by| !function.data[by].loads());
-            is_input(function, index, value)
-                || made_of.iter().any(|one| takes_input(function, index, *one))
-        };
-        let reads_frame = |framed: bool| {
-            let mut accesses = data.memory.iter().filter(|one| one.reads);
-            accesses.any(|one| (one.base == Some(STACK_POINTER)) == framed)
-        };
-        let loads =
-            reads_frame(false) || operands().any(|value| is_loaded_among(function, members, value));
-        loads && (reads_frame(true) || operands().any(is_handed))
-    })
-}
-
-/// Whether a value comes from outside of a loop, and is no constant.
-fn is_input(function: &FunctionInput, index: u32, value: Value) -> bool {
-    function.values.is_invariant(value, &function.flow, index) && !is_constant(function, value)
-}
-
-/// Whether a value is computed in a loop from such a one.
-fn takes_input(function: &FunctionInput, index: u32, value: Value) -> bool {
-    let Origin::Instruction(by) = function.values.origin(value) else {
-        return false;
-    };
-    let taken = function.data[by as usize].data_reads;
-    let mut reads = function.values.reads(by as usize).iter();
-    reads.any(|one| taken >> one.0 & 1 == 1 && is_input(function, index, one.1))
-}
-
-/// Whether a value is a constant, or a vector of constants, which code loads from where it lies beside it.
-fn is_constant(function: &FunctionInput, value: Value) -> bool {
-    match function.values.origin(value) {
-        Origin::Constant => true,
-        Origin::Instruction(by) => {
-            let data = &function.data[by as usize];
-            let mut memory = data.memory.iter();
-            let fixed = memory.all(|one| one.base.is_none() && one.index.is_none() && !one.segment);
-            data.writes & VECTORS != 0 && data.loads() && fixed
-        }
-        _ => false,
-    }
 }
 
 /// Whether what a loop stores goes to places that stay the same: how far it has come, where an iterator keeps it.

@@ -2,12 +2,14 @@
 //!
 //! **Signature.** A loop that compares what it loads and computes nothing else from it, several
 //! iterations each time. Observed: most runs load the same elements and take the same branches as the
-//! run before; or, of binary searches, most iterations are those of the run before, which ended near. Comparisons by order give a range of keys for which the answer holds; of those for
+//! run before; or, of binary searches, most iterations are those of the run before, which ended near. Comparisons by
+//! order give a range of keys for which the answer holds; of those for
 //! equality with a key in a register most must end at a match, since of a key that was not found
 //! nothing follows for the next one. Also: searches that a function makes again at another place ([`again_elsewhere`]), descents that are searches by halves in turn ([`descents`]), and calls with repeated inputs whose time is in searches
 //! ([`super::redundant_computation`]).
 //!
-//! **Near misses.** A program that does all its work many times over, as benchmarks do, finds everything again.
+//! **Near misses.** Loops that choose without a branch by a key in a register (a nearest element): that is not in the
+//! trace. A program that does all its work many times over, as benchmarks do, finds everything again.
 //!
 //! **Confirmation.** What was found last, tested first.
 //!
@@ -34,6 +36,7 @@ use crate::constants::observations::{
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::loop_inputs::{chooses_unseen, meets_what_is_handed};
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::{Comparison, exits_by_match, halves, search_of};
 use again_elsewhere::searches_again;
@@ -95,6 +98,11 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
         return None;
     }
     let members = function.loop_instructions(index);
+    // Of a key in a register the trace has only what branches on it, or what is loaded by it.
+    let unseen = chooses_unseen(function, &members) && !halves(function, index);
+    if unseen && meets_what_is_handed(function, index, &members) {
+        return None;
+    }
     let compared = (function.call_sites.iter())
         .filter(|site| members.binary_search(&site.at).is_ok())
         .flat_map(|site| &site.targets)
