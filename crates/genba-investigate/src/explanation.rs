@@ -101,7 +101,7 @@ fn unsampled_script(modules: &[ModuleRow], command: &[String]) -> Option<String>
     let share: f64 = interpreters.map(|one| one.self_share.value).sum();
     (share >= MIN_SHARE_OF_INTERPRETER).then(|| {
         format!(
-            "{:.0} % of the time is in the interpreter, whose own code this is about; what the script does at which line: \
+            "{:.0} % of the time is in the interpreter, and the findings are about its own code; for the script's lines: \
              genba investigate -- {}",
             100.0 * share,
             join_words(command)

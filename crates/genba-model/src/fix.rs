@@ -149,9 +149,9 @@ pub enum Fix {
         /// Whether elements are compared by a call.
         strings: bool,
     },
-    /// Keep the elements that may be chosen where they are found at once.
+    /// Index the elements that a search can match.
     FindDirectly {
-        /// Whether the best of all is looked for.
+        /// Whether the search is for the minimum or maximum.
         best: bool,
     },
     /// Spread the keys of a hash table over its slots.
@@ -180,7 +180,7 @@ pub enum Fix {
     AvoidShifts,
     /// Use plain operations instead of atomic ones.
     PlainOperations,
-    /// Set a counter back by a comparison.
+    /// Wrap a counter around by a comparison.
     WrapByComparison,
     /// Take a lock once for many elements.
     LockOnce,
@@ -235,8 +235,8 @@ pub enum Fix {
         /// The function.
         function: String,
     },
-    /// Remember the results of a recursion's calls, or do not make them again.
-    RememberCalls {
+    /// Memoise the calls of a recursive function.
+    MemoiseRecursion {
         /// The function that calls itself.
         function: String,
     },

@@ -10,8 +10,9 @@
 //! **Gain.** The measured time of the loop for each number, less a load, a shift and a mask, or a look-up for codes; or
 //! less the instruction that counts, or what stands in for it.
 //!
-//! **Source.** H. Warren, *Hacker's Delight*, sections 5-1 and 5-3; F. Giesen, "Reading bits in far too many ways", 2018; A. Moffat, A. Turpin, "On the implementation of
-//! minimum redundancy prefix codes", IEEE Trans. Communications 45, 1997 (tables by the next bits).
+//! **Source.** H. Warren, *Hacker's Delight*, sections 5-1 and 5-3; F. Giesen, "Reading bits in far too many ways", 2018;
+//! A. Moffat, A. Turpin, "On the implementation of minimum redundancy prefix codes", IEEE Trans. Communications 45, 1997
+//! (tables by the next bits).
 
 use genba_model::{Cause, Fix, LoopFact};
 

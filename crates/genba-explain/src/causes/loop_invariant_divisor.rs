@@ -1,8 +1,8 @@
 //! `loop-invariant-divisor`: division by a divisor that the loop does not change.
 //!
-//! **Signature.** A counter that goes round by a remainder ([`super::wrapped_counters`]). Or a division in a loop with many iterations whose divisor is computed outside of
-//! the loop, or is loaded from memory that the loop does not write. Compilers turn divisions by
-//! constants into multiplications; those are not reported.
+//! **Signature.** A counter that wraps around by a remainder ([`super::wrapped_counters`]). Or a division in a loop with
+//! many iterations whose divisor is computed outside of the loop, or is loaded from memory that the loop does not write.
+//! Compilers turn divisions by constants into multiplications; those are not reported.
 //!
 //! **Confirmation.** The values of the divisor (by the code: one).
 //!

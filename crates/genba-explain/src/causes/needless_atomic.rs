@@ -1,7 +1,7 @@
 //! `needless-atomic`: locked instructions in a single-threaded program, and locks that are taken more often than need be.
 //!
 //! **Signature.** A lock that is taken for each element of a loop and free each time
-//! ([`super::locks_one_by_one`]). Or hot instructions with a lock prefix (or `xchg` with memory), while all samples
+//! ([`super::uncontended_locks`]). Or hot instructions with a lock prefix (or `xchg` with memory), while all samples
 //! are of one thread. Those of several functions on one word of the program (an allocator's statistics)
 //! are one finding.
 //!
@@ -15,7 +15,7 @@
 use genba_model::{Cause, Estimate, Fix, ThreadFact};
 
 use crate::candidate::Candidate;
-use crate::causes::locks_one_by_one::locks_one_by_one;
+use crate::causes::uncontended_locks::uncontended_locks;
 use crate::constants::gains::{ATOMIC_CYCLES_LOW, ATOMIC_RESIDUAL_MARGIN, MAX_RESIDUAL};
 use crate::constants::time_shares::MIN_SHARE_OF_LOCKED_INSTRUCTIONS;
 use crate::gain::loop_gain::LoopGain;
@@ -25,7 +25,7 @@ use genba_loop_model::Change;
 /// Finds locks that a loop takes one by one, and hot instructions with a lock prefix where all samples are of one thread.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let found = locks_one_by_one(input);
+    let found = uncontended_locks(input);
     if !found.is_empty() || input.program.threads > 1 {
         return found;
     }

@@ -73,7 +73,7 @@ fn candidate(input: &AnalysisInput, number: usize, function: &FunctionInput) -> 
         share * cycles_of_all(input)? / times as f64,
     ));
     one.confirmation = Confirmation::GrowthSizes;
-    Some(one.fact(MemoryFact::TableMadeAnew {
+    Some(one.fact(MemoryFact::TableResizes {
         times,
         moves: moves as f64 / times as f64,
         items,

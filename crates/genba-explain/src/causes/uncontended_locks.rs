@@ -1,11 +1,11 @@
-//! A lock that is taken anew for each element of a loop and is free each time: part of `needless-atomic`.
+//! An uncontended lock that a loop takes for each element: part of `needless-atomic`.
 //!
-//! **Signature.** A loop of many iterations takes one and the same lock in each: by a call of the C library with the same
-//! argument, or by an atomic exchange of constants at one address ([`crate::patterns::lock_acquisitions`]). A good share
-//! of the time is in taking and releasing it, with so little for each that nobody has it meanwhile.
+//! **Signature.** A loop of many iterations takes and releases one and the same lock in each: by calls of the C library
+//! with the same argument, or by atomic exchanges of constants at one address ([`crate::patterns::lock_acquisitions`]).
+//! A good share of the time is in taking and releasing it, with so few cycles each time that no other thread holds it.
 //!
-//! **Near misses.** Locks of the elements themselves (another one each time); loops that wait for something or enter the
-//! kernel with the lock in between; locks that others hold (`lock-contention`).
+//! **Near misses.** Spin loops, which take a lock once; locks of the elements themselves (another one each time); loops
+//! that wait for something or enter the kernel with the lock in between; contended locks (`lock-contention`).
 //!
 //! **Confirmation.** The lock around the loop, or around some hundred iterations.
 //!
@@ -34,8 +34,8 @@ use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::lock_acquisitions::acquisitions;
 use crate::patterns::observed_sites::share_of_target;
 
-/// Finds loops that take a free lock in each iteration.
-pub(super) fn locks_one_by_one(input: &AnalysisInput) -> Vec<Candidate> {
+/// Finds loops that take an uncontended lock in each iteration: candidates of `needless-atomic`.
+pub(super) fn uncontended_locks(input: &AnalysisInput) -> Vec<Candidate> {
     let own = (input.functions.iter().enumerate()).filter(|(_, one)| one.own && one.counted);
     let by_call = own.flat_map(|(number, function)| {
         let sites = function.call_sites.iter();
@@ -90,12 +90,38 @@ impl Taken {
         let trips = times as f64 / entries(function, index)? as f64;
         let each = times as f64 >= USUAL_EXECUTIONS * iterations as f64;
         let fits = each && times >= MIN_CALLS_HABITUAL && trips >= MIN_TRIPS_OF_LOCKED_LOOP;
-        (fits && is_same_each_iteration(function, index, lock)).then(|| Self {
+        let taken = Self {
             function: number,
             at,
             members: function.loop_instructions(index),
             times,
             trips,
+        };
+        let same = fits && is_same_each_iteration(function, index, lock);
+        (same && taken.is_released(function, lock)).then_some(taken)
+    }
+
+    /// Whether the loop releases the lock as often as it takes it: a loop that spins does so once, behind it.
+    fn is_released(&self, function: &FunctionInput, lock: Value) -> bool {
+        let often = |at: usize| function.counts[at] as f64 >= USUAL_EXECUTIONS * self.times as f64;
+        let others = (self.members.iter().copied()).filter(|&at| at != self.at && often(at));
+        others.into_iter().any(|at| match function.data[at].opaque {
+            Some(Opaque::Call) => {
+                let sites = function.call_sites.iter().filter(|site| site.at == at);
+                let unlocks = sites.flat_map(|site| &site.targets).any(|one| {
+                    let name = plain(&one.function);
+                    is_lock(name) && name.contains("unlock")
+                });
+                unlocks && value_at(function, at, RDI) == Some(lock)
+            }
+            _ => {
+                let memory = function.data[at].memory.iter();
+                let mut accesses = memory.zip(function.values.addresses(at));
+                accesses.any(|(access, address)| {
+                    access.writes
+                        && address.is_some_and(|one| one.base == lock && one.index.is_none())
+                })
+            }
         })
     }
 
@@ -121,7 +147,7 @@ impl Taken {
         let each = share * cycles_of_all(input)? / self.times as f64;
         one.executions = Some(self.times);
         one.cycles = Some(Estimate::exact(each));
-        Some(one.fact(ThreadFact::LockForEach {
+        Some(one.fact(ThreadFact::UncontendedLock {
             times: self.times,
             iterations: self.trips,
             share,

@@ -1,11 +1,11 @@
-//! A counter that goes round by a remainder: part of `loop-invariant-divisor`.
+//! A counter that wraps around by a remainder: part of `loop-invariant-divisor`.
 //!
-//! **Signature.** `i = (i + 1) % n`: a division, or the multiplications in its place, whose dividend is the remainder of the
-//! time before and a small constant more, handed on in a register or in memory. As a remainder is less than its divisor,
-//! the quotient is nought or one each time.
+//! **Signature.** `i = (i + 1) % n`: a division, or the multiplications in its place, whose dividend is the previous
+//! remainder plus one, handed on in a register or in memory. As a remainder is less than its divisor, the quotient is
+//! zero or one each time.
 //!
-//! **Near misses.** Remainders of sums and hashes; generators, which multiply; counters that are not made of the
-//! remainder.
+//! **Near misses.** Larger steps, of which the divisor may be less; remainders of sums and hashes; generators, which
+//! multiply; averages that decay by a multiplication and a shift, which have no product with a divisor.
 //!
 //! **Confirmation.** A comparison in its place.
 //!
@@ -20,7 +20,7 @@ use genba_model::{Cause, DivisionFact, Fix};
 
 use crate::candidate::Candidate;
 use crate::causes::quadratic::residual_fraction;
-use crate::constants::counts::{MAX_STEP_OF_WRAPPED_COUNTER, MIN_CALLS_IN_HOT_CODE};
+use crate::constants::counts::MIN_CALLS_IN_HOT_CODE;
 use crate::constants::gains::CYCLES_OF_WRAP;
 use crate::constants::processor::WRAP_BY_COMPARISON;
 use crate::constants::registers::XMM0;
@@ -30,7 +30,7 @@ use crate::input::values::{Origin, Value};
 use crate::patterns::divisions::{cycles_of, divisions, time_fact, with_waiting};
 use crate::patterns::load_stalls::sources_where;
 
-/// Finds remainders by which counters go round.
+/// Finds counters that wrap around by a remainder: candidates of `loop-invariant-divisor`.
 pub(super) fn wrapped_counters(input: &AnalysisInput) -> Vec<Candidate> {
     let users = input.functions.iter().enumerate().filter(|(_, function)| {
         let known = function.counted && function.counts.len() == function.code.len();
@@ -49,7 +49,7 @@ pub(super) fn wrapped_counters(input: &AnalysisInput) -> Vec<Candidate> {
         .collect()
 }
 
-/// A remainder by which a counter goes round.
+/// A remainder by which a counter wraps around.
 struct Wrapped {
     /// The instruction that makes it.
     at: usize,
@@ -112,13 +112,18 @@ impl Wrapped {
     }
 }
 
+/// Divisions that do nothing but wrap a counter around.
+pub(super) fn wrapping_divisions(function: &FunctionInput) -> Vec<usize> {
+    by_division(function).iter().map(|one| one.at).collect()
+}
+
 fn by_division(function: &FunctionInput) -> Vec<Wrapped> {
     let all = divisions(function).into_iter();
     all.filter(|one| {
         function.counts[one.at] > 0
             && one
                 .remainder
-                .is_some_and(|remainder| goes_round(function, one.dividend, remainder))
+                .is_some_and(|remainder| wraps_around(function, one.dividend, remainder))
     })
     .map(|one| Wrapped {
         at: one.at,
@@ -134,22 +139,17 @@ fn by_reciprocal(function: &FunctionInput) -> Vec<Wrapped> {
     subtractions
         .filter_map(|at| {
             let index = function.flow.loop_of_instruction(at)?;
+            let mut writes = function.values.writes(at).iter();
+            let &(minuend, made) = writes.find(|one| one.0 < XMM0)?;
+            let number = function.values.read(at, minuend)?;
             let reads = function.values.reads(at).iter();
-            let operands: Vec<Value> = reads.filter(|one| one.0 < XMM0).map(|one| one.1).collect();
-            let made = function
-                .values
-                .writes(at)
-                .iter()
-                .find(|one| one.0 < XMM0)?
-                .1;
-            let [one, other] = operands[..] else {
+            let mut others = reads.filter(|one| one.0 < XMM0 && one.0 != minuend);
+            let (&(_, product), None) = (others.next()?, others.next()) else {
                 return None;
             };
-            let (number, product) = match goes_round(function, one, made) {
-                true => (one, other),
-                false if goes_round(function, other, made) => (other, one),
-                false => return None,
-            };
+            if !wraps_around(function, number, made) || !is_multiple(function, product) {
+                return None;
+            }
             let loads = |by: usize| function.data[by].loads();
             let follows = |by: usize| !loads(by) && by != at;
             let made_of = sources_where(function, index, &[product], &follows);
@@ -174,15 +174,23 @@ fn by_reciprocal(function: &FunctionInput) -> Vec<Wrapped> {
         .collect()
 }
 
-/// Whether a number is a little more than the remainder of the time before: that comes back at the head of a loop, or
-/// through memory.
-fn goes_round(function: &FunctionInput, number: Value, remainder: Value) -> bool {
+/// Whether a value may be a quotient times the divisor: not the quotient itself, which a shift makes.
+fn is_multiple(function: &FunctionInput, value: Value) -> bool {
+    match function.values.origin(value) {
+        Origin::Instruction(by) => matches!(
+            function.code[by as usize].mnemonic,
+            "imul" | "lea" | "shl" | "add" | "sub"
+        ),
+        Origin::Constant | Origin::Entry | Origin::Join(_) => false,
+    }
+}
+
+/// Whether a number is the previous remainder plus one: that comes back at the head of a loop, or through memory.
+fn wraps_around(function: &FunctionInput, number: Value, remainder: Value) -> bool {
     let values = &function.values;
-    let before = Value {
-        offset: 0,
-        ..number
+    let Some(before) = before_increment(function, number) else {
+        return false;
     };
-    let small = (1..=MAX_STEP_OF_WRAPPED_COUNTER).contains(&number.offset);
     let in_register = || match values.origin(before) {
         Origin::Join(block) => {
             let is_head = function.flow.loops().iter().any(|one| one.head == block);
@@ -202,5 +210,23 @@ fn goes_round(function: &FunctionInput, number: Value, remainder: Value) -> bool
             stores.next().is_some() && values.reads(at).iter().any(|one| one.1 == remainder)
         })
     };
-    small && (in_register() || in_memory())
+    in_register() || in_memory()
+}
+
+/// The value that is one less, by what values know of constants, or where a part of a register is incremented.
+fn before_increment(function: &FunctionInput, number: Value) -> Option<Value> {
+    if number.offset != 0 {
+        return (number.offset == 1).then_some(Value {
+            offset: 0,
+            ..number
+        });
+    }
+    let Origin::Instruction(by) = function.values.origin(number) else {
+        return None;
+    };
+    let code = &function.code[by as usize];
+    let by_one = code.mnemonic == "inc"
+        || code.mnemonic == "add" && (code.text.ends_with(",1") || code.text.ends_with(",0x1"));
+    let mut reads = function.values.reads(by as usize).iter();
+    reads.find(|one| by_one && one.0 < XMM0).map(|one| one.1)
 }

@@ -274,9 +274,6 @@ pub(crate) const MIN_MISS_RATE: f64 = 0.05;
 /// CPU time ÷ CPU time on one CPU from which contention is reported as measured. Chosen.
 pub(crate) const MIN_CONTENTION_RATIO: f64 = 1.15;
 
-/// What a counter that goes round is advanced by at most, so that it is less than the divisor. Chosen.
-pub(crate) const MAX_STEP_OF_WRAPPED_COUNTER: i64 = 16;
-
 /// Iterations of a loop from which a lock is taken for each element, rather than for a piece of work. Chosen.
 pub(crate) const MIN_TRIPS_OF_LOCKED_LOOP: f64 = 100.0;
 

@@ -1,10 +1,11 @@
-//! Loops that count the bits of a number one by one: those that are set, or all up to the highest.
+//! Loops that count the bits of a number one by one: those that are set (population count), or all up to the highest
+//! (logarithm to base two).
 //!
-//! Each iteration shifts the number to the right by one until nothing is left, and adds the lowest bit to a sum, or one;
-//! or it takes the next bit of the number by a counter; or it clears the lowest bit that is set (`v &= v - 1`) and counts.
-//! The number is in a register: nothing of memory is read or stored.
+//! Each iteration shifts the number to the right by one until it is zero, and adds the lowest bit to a sum, or one; or it
+//! takes the next bit of the number by a counter; or it clears the lowest set bit (`v &= v - 1`) and counts. The number
+//! is in a register: the loop neither loads nor stores, and hands on nothing but the number, counters and the sum.
 //!
-//! **Near misses.** Loops that do something for each bit (call, load, store, combine it with anything else), shifts by
+//! **Near misses.** Loops that do something else for each bit (multiplication by additions, a table, a parity), shifts by
 //! several bits.
 //!
 //! **Source.** H. Warren, *Hacker's Delight*, sections 5-1 and 5-3.
@@ -76,7 +77,71 @@ pub(crate) fn counted_bits(found: &HotLoop<'_>) -> Option<(Counted, usize)> {
             _ => None,
         }
     };
-    members().find_map(|at| Some((found_at(at)?, at)))
+    members()
+        .find_map(|at| Some((found_at(at)?, at)))
+        .filter(|one| hands_on_counts_only(found, one.1))
+}
+
+/// Whether all that iterations hand on is the number, which one instruction shifts or clears, what counts by one, and a
+/// sum of its bits.
+fn hands_on_counts_only(found: &HotLoop<'_>, next: usize) -> bool {
+    let function = found.input;
+    let values = &function.values;
+    let flow = &function.flow;
+    let head = flow.loops()[found.index as usize].head;
+    let body = flow.loop_blocks(found.index);
+    let lowest: Vec<Value> = (found.members.iter().copied())
+        .filter(|&at| {
+            matches!(function.code[at].mnemonic, "and" | "test") && is_one(&function.code[at].text)
+        })
+        .flat_map(|at| values.writes(at).iter().map(|one| one.1))
+        .collect();
+    // A bit, or the flags that a comparison makes of it.
+    let is_bit = |value: Value| {
+        let made_of_bit = |by: u32| {
+            let compares = function.code[by as usize].mnemonic == "cmp";
+            compares
+                && values
+                    .reads(by as usize)
+                    .iter()
+                    .any(|one| lowest.contains(&one.1))
+        };
+        lowest.contains(&value)
+            || matches!(values.origin(value), Origin::Instruction(by) if made_of_bit(by))
+    };
+    let is_read = |number: u32| {
+        let mut reads = found.members.iter().flat_map(|&at| values.reads(at));
+        reads.any(|one| one.1.number == number)
+    };
+    let is_count = |before: Value, made: Value| {
+        let by_one = |value: Value| value.number == before.number && value.offset.abs() <= 1;
+        let sums_bits = || match values.origin(made) {
+            Origin::Instruction(by) if by as usize == next => true,
+            Origin::Instruction(by) => {
+                let mut others = (values.reads(by as usize).iter())
+                    .filter(|one| function.data[by as usize].data_reads >> one.0 & 1 == 1)
+                    .filter(|one| one.1.number != before.number);
+                others.all(|one| is_bit(one.1))
+            }
+            _ => false,
+        };
+        let conditional = || {
+            let ways = values.joined(made);
+            !ways.is_empty() && ways.iter().all(|&way| by_one(way))
+        };
+        by_one(made) || sums_bits() || conditional()
+    };
+    let before = &flow.blocks()[head as usize].predecessors;
+    let carried = values
+        .joins()
+        .map(|(number, _)| Value { number, offset: 0 });
+    let mut carried = carried
+        .filter(|&value| values.origin(value) == Origin::Join(head) && is_read(value.number));
+    carried.all(|value| {
+        let met = before.iter().zip(values.met(value));
+        let mut inside = met.filter(|one| body.contains(one.0));
+        inside.all(|one| is_count(value, *one.1))
+    })
 }
 
 /// How an instruction goes to the next bit.

@@ -25,6 +25,8 @@ enum Loop {
     LooksUp,
     /// `n += v & 3; v >>= 1`
     Pairs,
+    /// `if (v & 1) n += i; i++; v >>= 1`
+    AddsPlaces,
 }
 
 fn fixes(kind: Loop, per_number: u64) -> Vec<Fix> {
@@ -38,9 +40,11 @@ fn fixes(kind: Loop, per_number: u64) -> Vec<Fix> {
             a.set_label(&mut head)?;
             match kind {
                 Loop::Clears => a.lea(edx, ptr(rdi - 1))?,
+                Loop::AddsPlaces => a.add(ecx, 1)?,
                 _ => a.mov(edx, edi)?,
             }
             match kind {
+                Loop::AddsPlaces => a.test(edi, 1)?,
                 Loop::Counts | Loop::Clears => a.nop()?,
                 Loop::Pairs => a.and(edx, 3)?,
                 _ => a.and(edx, 1)?,
@@ -50,6 +54,7 @@ fn fixes(kind: Loop, per_number: u64) -> Vec<Fix> {
                 Loop::Toggles => a.xor(eax, edx)?,
                 Loop::LooksUp => a.add(eax, dword_ptr(rsi + rdx * 4))?,
                 Loop::Counts | Loop::Clears => a.add(eax, 1)?,
+                Loop::AddsPlaces => a.add(eax, ecx)?,
             }
             match kind {
                 Loop::Clears => a.and(edi, edx)?,
@@ -82,7 +87,13 @@ fn bits_that_are_counted_one_by_one_are_found() {
 
 #[test]
 fn other_sums_of_bits_and_few_bits_are_not_counts() {
-    for kind in [Loop::Toggles, Loop::Steps, Loop::LooksUp, Loop::Pairs] {
+    for kind in [
+        Loop::Toggles,
+        Loop::Steps,
+        Loop::LooksUp,
+        Loop::Pairs,
+        Loop::AddsPlaces,
+    ] {
         assert_eq!(fixes(kind, 16), [], "{kind:?}");
     }
     assert_eq!(fixes(Loop::Adds, 1), [], "a flag");

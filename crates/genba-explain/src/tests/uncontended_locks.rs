@@ -18,6 +18,8 @@ enum Kind {
     OfElement,
     /// It waits for a condition with it.
     Waits,
+    /// It tries until it has the lock.
+    Spins,
 }
 
 /// `for (…) { lock(m); count[*p++]++; unlock(m); }` with so many entries of the loop, in so many seconds.
@@ -51,22 +53,20 @@ fn input(kind: Kind, entries: u64, seconds: f64) -> AnalysisInput {
     );
     let second = match kind {
         Kind::Waits => "pthread_cond_wait",
+        Kind::Spins => "count_try",
         _ => "pthread_mutex_unlock",
     };
-    tally.call_sites = vec![
-        call(2, "pthread_mutex_lock", TIMES, 20.0),
-        call(6, second, TIMES, 20.0),
-    ];
+    let first = match kind {
+        Kind::Spins => "pthread_mutex_trylock",
+        _ => "pthread_mutex_lock",
+    };
+    tally.call_sites = vec![call(2, first, TIMES, 20.0), call(6, second, TIMES, 20.0)];
     let library = |name: &str, share: f64| {
         let mut one = function(name, |a| a.ret(), &[TIMES], &[share], &[]);
         one.own = false;
         one
     };
-    let mut input = program(vec![
-        tally,
-        library("pthread_mutex_lock", 0.5),
-        library(second, 0.3),
-    ]);
+    let mut input = program(vec![tally, library(first, 0.5), library(second, 0.3)]);
     input.program.cpu_seconds = seconds;
     input.program.threads = 2;
     input
@@ -91,5 +91,6 @@ fn locks_of_elements_short_loops_waits_and_held_locks_are_not() {
     assert!(!is_found(Kind::OfElement, 10, 0.1), "another one each time");
     assert!(!is_found(Kind::Same, TIMES / 5, 0.1), "short loops");
     assert!(!is_found(Kind::Waits, 10, 0.1), "a wait");
+    assert!(!is_found(Kind::Spins, 10, 0.1), "a spin loop");
     assert!(!is_found(Kind::Same, 10, 10.0), "held by others");
 }

@@ -59,7 +59,7 @@ pub enum DivisionFact {
         /// The instruction that gives quotient and remainder, where both are used.
         both_results: Option<String>,
     },
-    /// A counter goes round: the number is the remainder of the time before and a little more.
+    /// A counter wraps around: the dividend is the previous remainder plus one.
     WrappedCounter {
         /// The instruction that makes the remainder.
         instruction: String,

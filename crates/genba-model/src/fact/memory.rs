@@ -111,13 +111,13 @@ pub enum MemoryFact {
         /// How many times.
         times: u64,
     },
-    /// Tables that are made anew, filled from the old one, and stored where that was.
-    TableMadeAnew {
+    /// Resizes of a table: a new one is allocated, filled from the old one, and stored in its place.
+    TableResizes {
         /// How many times.
         times: u64,
-        /// Mean number of elements that are gone through for one.
+        /// Mean number of elements that one resize visits.
         moves: f64,
-        /// How often the table could have been made anew: items, at most.
+        /// How often the table could have been resized: inserted items, at most.
         items: u64,
         /// Share of all time.
         share: f64,

@@ -16,13 +16,13 @@ pub enum QuadraticFact {
         /// The function that compares, where one is called.
         compared_by: Option<String>,
     },
-    /// Searches from the first element for one that passes tests.
-    SearchesByTests {
+    /// Linear searches from the first element for one that meets a predicate.
+    PredicateSearches {
         /// Searches.
         searches: u64,
         /// Mean number of elements that one tests.
         elements: f64,
-        /// Whether each looks for the best of all.
+        /// Whether each searches for the minimum or maximum.
         best: bool,
     },
     /// Lists followed link by link.

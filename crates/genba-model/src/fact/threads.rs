@@ -30,8 +30,8 @@ pub enum ThreadFact {
         /// Cycles.
         cycles: f64,
     },
-    /// A lock that a loop takes in each iteration, free each time.
-    LockForEach {
+    /// An uncontended lock that a loop takes in every iteration.
+    UncontendedLock {
         /// How often it is taken.
         times: u64,
         /// Iterations for each entry of the loop.

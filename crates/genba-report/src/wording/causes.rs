@@ -31,7 +31,7 @@ pub(crate) fn title(cause: Cause) -> &'static str {
         Cause::BytewiseCompare => "long runs compared byte by byte",
         Cause::LoopInvariantCall => "same call with the same argument in each iteration",
         Cause::Quadratic => "work that grows with the square of the input",
-        Cause::NeedlessAtomic => "atomic operations or locks that need not be",
+        Cause::NeedlessAtomic => "avoidable atomic operations or locks",
         Cause::UnpredictableBranch => "branch mispredictions",
         Cause::ExcessSyscalls => "many small system calls",
         Cause::FalseSharing => "false sharing of a cache line",

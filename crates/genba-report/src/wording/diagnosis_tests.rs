@@ -129,7 +129,7 @@ fn every_fix_has_a_sentence() {
         Fix::FixedSizeInline { fill: false },
         Fix::FixedSizeInline { fill: true },
         Fix::KeepResult { function: f() },
-        Fix::RememberCalls { function: f() },
+        Fix::MemoiseRecursion { function: f() },
         Fix::ReadFileOnce { function: f() },
         Fix::AskFileOnce,
         Fix::RememberFound { few: false },

@@ -25,8 +25,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
              template parameter, a switch over the usual values)."
         }
         Fix::WrapByComparison => {
-            "Compare and set the counter back instead of dividing: `if (++i == n) i = 0;`. Where the length may be chosen, \
-             a power of two and a mask do it as well."
+            "Compare and reset the counter instead of dividing: `if (++i == n) i = 0;`. If the length can be chosen, use a \
+             power of two and a mask."
         }
         Fix::Accumulators(reduction) => accumulators(*reduction),
         Fix::ContiguousElements => {
@@ -163,13 +163,13 @@ pub(super) fn sentence(fix: &Fix) -> String {
             );
         }
         Fix::CountBits { highest: false } => {
-            "Count the set bits with an instruction: __builtin_popcountll(v) in C and C++ (std::popcount in C++20), \
-             v.count_ones() in Rust. Compiled for processors with `popcnt` (-mpopcnt, -march=x86-64-v2) it is one \
-             instruction; else a dozen for a whole word."
+            "Use a population count: __builtin_popcountll(v) in C and C++ (std::popcount in C++20), v.count_ones() in Rust. \
+             Compiled for processors with `popcnt` (-mpopcnt, -march=x86-64-v2) it is one instruction; otherwise a dozen \
+             for a whole word."
         }
         Fix::CountBits { highest: true } => {
-            "Take the place of the highest bit from the count of leading zeros, one instruction: \
-             63 - __builtin_clzll(v) in C, std::bit_width(v) in C++20, v.ilog2() in Rust; zero needs a test of its own."
+            "Compute the highest bit from the count of leading zeros, one instruction: 63 - __builtin_clzll(v) in C, \
+             std::bit_width(v) in C++20, v.ilog2() in Rust; zero needs a test of its own."
         }
         Fix::CountTrailingZeros => {
             "Count the trailing zeros with an instruction and shift once: __builtin_ctzll(v) in C and \
@@ -218,13 +218,12 @@ pub(super) fn sentence(fix: &Fix) -> String {
              replaces each linear search."
         }
         Fix::FindDirectly { best: false } => {
-            "Keep the elements that may pass where they are found at once: free ones in a list of their own (one for \
-             each size), keys in order in a sorted array or a tree; or go on where the last search ended. Then a \
-             search does not go past all those that cannot be it."
+            "Index the elements that can match: free ones in a free list (one for each size), keys in a sorted array or a \
+             tree; or continue where the last search ended (next fit)."
         }
         Fix::FindDirectly { best: true } => {
-            "Keep the elements in a heap (a priority queue) or in order, or remember the best one and correct it where \
-             an element changes, instead of looking at all of them each time."
+            "Keep the elements in a heap (a priority queue) or in sorted order, or cache the minimum or maximum and update \
+             it where an element changes."
         }
         Fix::SpreadKeys => {
             "Let every byte of the key change the hash, its low bits above all (multiply and shift, \
@@ -272,8 +271,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
              swap with the last element."
         }
         Fix::LockOnce => {
-            "Take the lock once around the loop, or once for some hundred elements, instead of for each of them; or let \
-             each thread collect its results in variables of its own and add them under the lock at the end."
+            "Take the lock once around the loop, or once for some hundred elements, instead of for each element; or let \
+             each thread collect results in local variables and add them under the lock at the end."
         }
         Fix::PlainOperations => {
             "If no other thread accesses it, use plain variables (Rc instead of Arc, Cell instead \
@@ -357,11 +356,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  `{function}` keep its last inputs and results and compare first."
             );
         }
-        Fix::RememberCalls { function } => {
+        Fix::MemoiseRecursion { function } => {
             return format!(
-                "Remember what `{function}` gave for which arguments (a table by them, for as long as the outermost call \
-                 lasts), or leave out the calls that cannot give anything new: alternatives that failed from a place \
-                 fail there again."
+                "Memoise `{function}`: store its results by arguments for as long as the outermost call lasts. Or skip the \
+                 calls that cannot find anything new: an alternative that failed from a place fails there again."
             );
         }
         Fix::ReadFileOnce { function } => {

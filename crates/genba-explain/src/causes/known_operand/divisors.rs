@@ -9,6 +9,7 @@ use genba_observe::ValueShare;
 
 use super::{Scene, Spared};
 use crate::candidate::Candidate;
+use crate::causes::wrapped_counters::wrapping_divisions;
 use crate::constants::observations::{MIN_BURSTS, MIN_SEEN, MIN_USUAL_VALUE};
 use crate::input::analysis_input::{CallTarget, FunctionInput};
 use crate::input::values::Value;
@@ -18,7 +19,12 @@ use crate::patterns::observed_sites::{ObservedSites, share_of_target};
 pub(super) fn divisions(scene: &Scene<'_>) -> Vec<Candidate> {
     let function = scene.function;
     let mut found = Vec::new();
+    // Those have a cheaper remedy.
+    let wrapping = wrapping_divisions(function);
     for (at, code) in function.code.iter().enumerate() {
+        if wrapping.contains(&at) {
+            continue;
+        }
         let integer = code.class == CostClass::Div;
         let scalar = matches!(code.mnemonic, "divsd" | "divss" | "vdivsd" | "vdivss");
         if !(integer || scalar) || function.counts[at] == 0 {

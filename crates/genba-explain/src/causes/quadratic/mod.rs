@@ -3,7 +3,7 @@
 //! **Signature.** One run cannot show growth; it can show shapes that have it:
 //! - an inner loop that searches a sequence for one equal element from its first one, hundreds of
 //!   elements for each item; or dozens, whose names are compared by a call or by a loop inside;
-//! - the same for an element that passes tests, or for the best of all (`search_by_tests`);
+//! - the same for the first element that meets a predicate, or for the minimum or maximum (`predicate_search`);
 //! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
 //!   times the input and the memory of the program (`rescan`), itself, by calls (`rescan_by_calls`) or in the
 //!   C library (`library_scan`); those of one function are one finding;
@@ -33,6 +33,7 @@ mod library_scan;
 mod list_links;
 mod list_walk;
 mod passed_bytes;
+mod predicate_search;
 mod probes;
 mod recursive_search;
 mod rescan;
@@ -40,7 +41,6 @@ mod rescan_by_calls;
 mod scans_of_function;
 mod search;
 mod search_by_call;
-mod search_by_tests;
 mod search_with_loop;
 mod shift;
 mod shift_loop;
@@ -62,6 +62,7 @@ use idle_sweep::idle_sweep;
 use idle_walk::idle_walk;
 use library_scan::library_scan;
 use list_walk::list_walk;
+use predicate_search::predicate_search;
 use probes::probes;
 use recursive_search::recursive_search;
 use rescan::{rescan, rescan_through_memory};
@@ -69,7 +70,6 @@ use rescan_by_calls::rescans_by_calls;
 use scans_of_function::together;
 use search::search;
 use search_by_call::search_by_call;
-use search_by_tests::search_by_tests;
 use search_with_loop::search_with_loop;
 use shift::{onto_itself, shifts};
 use shift_loop::shift_by_loop;
@@ -112,7 +112,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
                 .or_else(|| probes(input, one))
                 .or_else(|| sweep(input, one))
                 .or_else(|| idle_sweep(input, one, &with_calls))
-                .or_else(|| search_by_tests(input, one))
+                .or_else(|| predicate_search(input, one))
         })
         .collect();
     found.extend(walks);

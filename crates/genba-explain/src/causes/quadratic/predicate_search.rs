@@ -1,14 +1,14 @@
-//! Searches for an element by what its fields say: the first block that is free and large enough, the place of a key in
-//! order, the least of all.
+//! Linear searches for an element that meets a predicate, or for the minimum or maximum: the first block that is free and
+//! large enough, the place of a key in a sorted list, the entry that was used least recently.
 //!
-//! **Signature.** A loop that goes through a list or an array from its beginning, hundreds of elements for each of many
-//! items, and only tests what it loads: it stores and calls nothing, and hands on nothing but where it is and the best
-//! element so far. Most runs end at an element that passes the tests, or keep the best of all. In all it passes many
-//! times what the program's memory holds, so that it tests the same elements again.
+//! **Signature.** A loop that passes a list or an array from its beginning, hundreds of elements for each of many items,
+//! and only tests what it loads: it stores and calls nothing, and hands on nothing but where it is and the best element
+//! so far. Most searches end at an element that meets the predicate, or keep the minimum or maximum. In all they pass many
+//! times what the program's memory holds, so that they test the same elements again.
 //!
-//! **Near misses.** Sums and counts of elements; loops that change them; arrays that are filled anew with what is read;
-//! searches for one equal value ([`super::search`]), walks for an end or a number ([`super::list_walk`]). Where the
-//! program does all its work again, the best of each of many arrays.
+//! **Near misses.** Sums and counts of elements; loops that change them; distances, which are computed from the elements
+//! and a key; arrays that are refilled with what is read; searches for one equal value ([`super::search`]), walks for an
+//! end or a number ([`super::list_walk`]); the minimum of each of many rows.
 //!
 //! **Gain.** One look-up for each item is left.
 //!
@@ -34,13 +34,14 @@ use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::loop_inputs::meets_what_is_handed;
 use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::positions::{Course, Handed, carried};
 use crate::patterns::search_loops::{exits_by_match, search_of};
 use crate::patterns::value_steps::{Step, address_step, value_step};
 
-/// A search from the beginning for an element that passes tests, for each of many items.
-pub(super) fn search_by_tests(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
+/// A search from the beginning for an element that meets a predicate, for each of many items.
+pub(super) fn predicate_search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.input;
     let (elements, searches) = (found.trips?, found.cost.entries?);
     let is_long = elements >= MIN_ELEMENTS_PER_SEARCH && searches >= MIN_SEARCHES;
@@ -61,7 +62,10 @@ pub(super) fn search_by_tests(input: &AnalysisInput, found: &HotLoop<'_>) -> Opt
     }
     let matches = exits_by_match(function, found.index) >= searches as f64 / 2.0;
     let whole = || ObservedSites::of(input).is_none_or(|sites| sites.repeats_as_a_whole());
-    if !anew || !matches && (!keeps_best(found) || whole()) {
+    // A distance from a key is another one for each search.
+    let keyed = || meets_what_is_handed(function, found.index, &found.members);
+    let best = || keeps_best(found) && !keyed() && !whole();
+    if !anew || !matches && !best() {
         return None;
     }
     let passed = found.cost.iterations as f64 * bytes as f64;
@@ -78,7 +82,7 @@ pub(super) fn search_by_tests(input: &AnalysisInput, found: &HotLoop<'_>) -> Opt
     one.cycles = Some(found.cycles);
     one.confirmation = Confirmation::InputSweep;
     Some(
-        one.fact(QuadraticFact::SearchesByTests {
+        one.fact(QuadraticFact::PredicateSearches {
             searches,
             elements,
             best: !matches,

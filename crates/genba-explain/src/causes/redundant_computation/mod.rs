@@ -52,7 +52,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .map(|call| {
             let function = call.target.function.clone();
             let fix = match call.recurses {
-                true => Fix::RememberCalls { function },
+                true => Fix::MemoiseRecursion { function },
                 false => Fix::KeepResult { function },
             };
             call.candidate(Cause::RedundantComputation, fix)

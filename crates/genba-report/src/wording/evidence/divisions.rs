@@ -51,8 +51,8 @@ pub(super) fn sentence(fact: &DivisionFact) -> String {
             instruction,
             executions,
         } => format!(
-            "`{instruction}` makes the remainder of a counter that is the last remainder and a little more, {} times: the \
-             quotient can be nought or one only",
+            "`{instruction}` takes the remainder of the previous remainder plus one, {} times: the quotient can only be \
+             zero or one",
             count(*executions)
         ),
         DivisionFact::InvariantDivisor {

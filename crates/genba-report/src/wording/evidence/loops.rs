@@ -170,7 +170,7 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             count(*numbers)
         ),
         LoopFact::BitsCounted { numbers, bits } => format!(
-            "each iteration looks at one bit of a number in a register and counts: {} numbers of {bits:.1} bits on average",
+            "each iteration counts one bit of a number in a register: {} numbers of {bits:.1} bits on average",
             count(*numbers)
         ),
         LoopFact::ShortTrips {

@@ -120,14 +120,14 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             format::seconds(*copy_seconds),
             count(*times)
         ),
-        MemoryFact::TableMadeAnew {
+        MemoryFact::TableResizes {
             times,
             moves,
             items,
             share,
         } => format!(
-            "{} times a new table is filled from the old one, {} elements each time ({} of the time): {:.0} moves for each \
-             of {} items, where a table that doubles makes one or two",
+            "{} resizes of a table move {} elements each ({} of the time): {:.0} moves for each of {} items, where \
+             doubling makes one or two",
             count(*times),
             count(moves.round() as u64),
             percent(*share),

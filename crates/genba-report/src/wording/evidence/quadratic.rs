@@ -22,18 +22,18 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
                 count((*searches as f64 * elements).round() as u64)
             )
         }
-        QuadraticFact::SearchesByTests {
+        QuadraticFact::PredicateSearches {
             searches,
             elements,
             best,
         } => format!(
-            "{} searches begin at the first element and test {} each, {} in all, {}",
+            "{} searches start at the first element and test {} elements each, {} in all, {}",
             count(*searches),
             count(elements.round() as u64),
             count((*searches as f64 * elements).round() as u64),
             match best {
-                true => "for the best one",
-                false => "until one passes",
+                true => "for the minimum or maximum",
+                false => "until one meets the condition",
             }
         ),
         QuadraticFact::ListWalks {

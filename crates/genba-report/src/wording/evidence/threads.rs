@@ -15,18 +15,18 @@ pub(super) fn sentence(fact: &ThreadFact) -> String {
             "`{form}` and other locked instructions are executed {} times here",
             count(*executions)
         ),
-        ThreadFact::LockForEach {
+        ThreadFact::UncontendedLock {
             times,
             iterations,
             share,
             cycles: each,
         } => format!(
-            "the loop takes and releases one lock in each of {} iterations per entry, {} times: {} of the time, {} cycles \
-             each, as little as nobody else holding it takes",
+            "the loop, of {} iterations per entry, takes and releases one lock in every iteration, {} times: {} cycles each \
+             time, as for an uncontended lock, {} of the time",
             count(iterations.round() as u64),
             count(*times),
-            percent(*share),
-            cycles(*each)
+            cycles(*each),
+            percent(*share)
         ),
         ThreadFact::LockedTime {
             share,

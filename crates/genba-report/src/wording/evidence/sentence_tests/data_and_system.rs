@@ -90,7 +90,7 @@ fn facts_about_memory_and_the_kernel() {
             copy_seconds: 800e-9,
             times: 100_000,
         },
-        MemoryFact::TableMadeAnew {
+        MemoryFact::TableResizes {
             times: 199,
             moves: 100_000.0,
             items: 200_000,
@@ -168,7 +168,7 @@ fn facts_about_threads_and_growth() {
             form: s("lock add m64, r64"),
             executions: 10_000_000,
         },
-        ThreadFact::LockForEach {
+        ThreadFact::UncontendedLock {
             times: 60_000_000,
             iterations: 1_000_000.0,
             share: 0.77,
@@ -218,12 +218,12 @@ fn facts_about_threads_and_growth() {
             elements: 812.4,
             compared_by: Some(s("strcmp")),
         },
-        QuadraticFact::SearchesByTests {
+        QuadraticFact::PredicateSearches {
             searches: 10_000,
             elements: 812.4,
             best: false,
         },
-        QuadraticFact::SearchesByTests {
+        QuadraticFact::PredicateSearches {
             searches: 10_000,
             elements: 812.4,
             best: true,
