@@ -243,9 +243,8 @@ pub(super) fn implied_reads(raw: &Raw) -> Locations {
     }
 }
 
-/// The result as a register plus a constant, where it is that. Additions of 32 bits to the
-/// register itself count as such: that they wrap does not matter to which addresses are
-/// the same.
+/// The result as a register plus a constant, where it is that. Additions of 32 bits count as such:
+/// that they wrap does not matter to which addresses are the same.
 pub(super) fn sum(raw: &Raw) -> Option<Sum> {
     use Mnemonic as M;
     if raw.op_count() == 0 || raw.op0_kind() != OpKind::Register || !wide(raw.op0_register()) {
@@ -286,13 +285,7 @@ pub(super) fn sum(raw: &Raw) -> Option<Sum> {
             if raw.is_ip_rel_memory_operand() {
                 return plus(None, displacement);
             }
-            let source = super::location(raw.memory_base());
-            let same_width = target.is_gpr64() && raw.memory_base().is_gpr64();
-            if same_width || source == Some(to) || source.is_none() {
-                plus(source, displacement)
-            } else {
-                None
-            }
+            plus(super::location(raw.memory_base()), displacement)
         }
         _ => None,
     }
