@@ -7,6 +7,7 @@ pub(crate) mod bytewise_copy;
 pub(crate) mod cache_miss;
 pub(crate) mod cold_path_in_hot_function;
 mod copies_again;
+mod copies_for_changes;
 pub(crate) mod costly_conversion;
 pub(crate) mod dead_store;
 mod digits_one_by_one;

@@ -3,7 +3,8 @@
 //! **Signature.** Observed: most of the bytes that a place copies had been copied to where they are
 //! copied from. Bytes that go back to where they came from do not count: they were kept on purpose.
 //! Places that copy what another one copied are one finding. Copies of a buffer that grows are `realloc-growth`.
-//! A place that copies what it copied itself, to a block that was just allocated, changes a structure by copying it.
+//! A place that copies what it copied itself, to a block that was just allocated, changes a structure by copying it,
+//! as does a loop that copies long arrays again and again between few other stores ([`super::copies_for_changes`]).
 //!
 //! **Confirmation.** One of the copies left out.
 //!
@@ -19,6 +20,7 @@ use genba_observe::RepeatedCopy;
 
 use crate::candidate::Candidate;
 use crate::causes::copies_again::copies_again;
+use crate::causes::copies_for_changes::copies_for_changes;
 use crate::causes::realloc_growth;
 use crate::constants::observations::{
     BUFFERS_BETWEEN_SAVED, BYTES_OF_UNSEEN_COPY, COPIES_FOR_CHANGES_SAVED, FIRST_COPY_SAVED,
@@ -42,12 +44,13 @@ struct Copying<'a> {
 /// Finds chains of copies of the same bytes.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let Some(sites) = ObservedSites::of(input) else {
-        return Vec::new();
-    };
     if !realloc_growth::detect(input).is_empty() {
         return Vec::new();
     }
+    let counted = copies_for_changes(input);
+    let Some(sites) = ObservedSites::of(input) else {
+        return counted;
+    };
     let bytes = BytesOfCalls::of(&sites);
     let all = all_copying(&sites, &bytes);
     let mut found: Vec<Candidate> = chains(&all)
@@ -55,6 +58,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .filter_map(|chain| candidate(&sites, &bytes, &chain))
         .collect();
     found.extend(copies_again(&sites, |at| bytes.share(&sites, at)));
+    let known = |one: &Candidate| found.iter().any(|other| other.function == one.function);
+    let new: Vec<Candidate> = counted.into_iter().filter(|one| !known(one)).collect();
+    found.extend(new);
     found
 }
 

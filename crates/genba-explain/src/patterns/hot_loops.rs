@@ -5,6 +5,7 @@ use genba_model::{Estimate, LoopFact};
 
 use crate::constants::counts::{SELDOM_EXECUTIONS, SOME_EXECUTIONS, USUAL_EXECUTIONS};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::values::{Address, Origin, Value};
 
 /// An innermost loop with counts and cycles.
 #[derive(Clone, Debug)]
@@ -142,5 +143,19 @@ impl<'a> HotLoop<'a> {
     #[must_use]
     pub fn is_long(&self, least: f64) -> bool {
         self.trips.is_none_or(|trips| trips >= least)
+    }
+
+    /// The address from which an iteration loaded a value, as it is.
+    #[must_use]
+    pub fn loaded_from(&self, value: Value) -> Option<Address> {
+        let function = self.input;
+        let Origin::Instruction(at) = function.values.origin(value) else {
+            return None;
+        };
+        let at = at as usize;
+        let plain = function.code[at].mnemonic.contains("mov") && value.offset == 0;
+        let inside = self.members.binary_search(&at).is_ok();
+        let address = function.values.addresses(at).first().copied().flatten();
+        address.filter(|_| plain && inside && function.data[at].loads())
     }
 }

@@ -14,7 +14,7 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
 use crate::constants::gains::CYCLES_WITHOUT_SHIFT;
 use crate::input::analysis_input::AnalysisInput;
-use crate::input::values::{Address, Origin, Value};
+use crate::input::values::Value;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::value_steps::{Step, address_step};
@@ -83,7 +83,7 @@ fn moved_by(found: &HotLoop<'_>, at: usize) -> Option<i64> {
         data.data_reads & (1 << one.0) != 0 && !of_address
     };
     let (_, value) = values.reads(at).iter().find(stored)?;
-    let from = loaded_from(found, *value)?;
+    let from = found.loaded_from(*value)?;
     let same = to.base.number == from.base.number && to.index == from.index;
     let shift = from.base.offset.wrapping_sub(to.base.offset);
     let steps = matches!(
@@ -91,17 +91,4 @@ fn moved_by(found: &HotLoop<'_>, at: usize) -> Option<i64> {
         Some(Step::Constant(step)) if step.unsigned_abs() == shift.unsigned_abs()
     );
     (same && shift != 0 && steps && !access.stack && to.bytes == from.bytes).then_some(shift)
-}
-
-/// The address from which an iteration loaded a value, as it is.
-fn loaded_from(found: &HotLoop<'_>, value: Value) -> Option<Address> {
-    let function = found.input;
-    let Origin::Instruction(at) = function.values.origin(value) else {
-        return None;
-    };
-    let at = at as usize;
-    let plain = function.code[at].mnemonic.contains("mov") && value.offset == 0;
-    let inside = found.members.binary_search(&at).is_ok();
-    let address = function.values.addresses(at).first().copied().flatten();
-    address.filter(|_| plain && inside && function.data[at].loads())
 }
