@@ -166,6 +166,8 @@ pub enum Fix {
     GoOnFromThere,
     /// Add to a sum what enters a window, and subtract what leaves it.
     SlideSum,
+    /// Keep a sum, and change it by the terms that change.
+    UpdateSum,
     /// Remember the end of a string.
     RememberEnd,
     /// Keep where a walk along a list ended.

@@ -34,6 +34,7 @@ mod first_steps;
 mod last_calls;
 mod line_use;
 mod load_levels;
+mod loads_in_common;
 mod long_products;
 mod loop_runs;
 mod loops_again;

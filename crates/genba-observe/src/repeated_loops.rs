@@ -21,6 +21,7 @@ use crate::call_stack::CallStack;
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
 use crate::first_steps::{FirstSteps, Iterations};
+use crate::loads_in_common::{LoadsOfRun, in_common};
 use crate::loop_runs::{LoopRuns, Run};
 use crate::tally::{BurstShare, Seen, Tally};
 
@@ -42,6 +43,10 @@ pub struct RepeatedLoop {
     /// or behind it. `executions` counts iterations.
     #[serde(default)]
     pub ends_near_earlier: Option<Seen>,
+    /// Loads of what the run just before loaded as well, from the same place with the same value; of those of the run
+    /// that has more. `executions` counts loads; what a run stores itself, and what its callees load, is left out.
+    #[serde(default)]
+    pub loads_as_previous: Option<Seen>,
     /// Different runs in a burst, on average.
     pub distinct_per_burst: f64,
     /// Share of all instructions that were executed in runs that repeat the one just before.
@@ -62,6 +67,7 @@ struct Open {
     trace: u64,
     loads: Vec<LoadOfRun>,
     first: FirstSteps,
+    loaded: LoadsOfRun,
     instructions: u64,
     stores_outside: bool,
     /// Where the last event of the loop itself stored something new: if that is a call, which comes next, it
@@ -174,6 +180,8 @@ struct LoopOfBurst {
     last: Option<u64>,
     /// The latest runs, the last one at the end.
     latest: VecDeque<Iterations>,
+    /// What the last run loaded.
+    loaded: Option<Vec<u64>>,
 }
 
 #[derive(Default)]
@@ -190,6 +198,7 @@ struct Found {
     previous: Tally<CodePoint>,
     starts: Tally<CodePoint>,
     near: Tally<CodePoint>,
+    common: Tally<CodePoint>,
     shares: BurstShare<CodePoint>,
     totals: FastMap<CodePoint, Totals>,
     loops: FastMap<CodePoint, LoopOfBurst>,
@@ -204,6 +213,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         previous: Tally::new(),
         starts: Tally::new(),
         near: Tally::new(),
+        common: Tally::new(),
         shares: BurstShare::new(),
         totals: FastMap::default(),
         loops: FastMap::default(),
@@ -223,6 +233,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         found.previous.end_of_burst(burst.weight);
         found.starts.end_of_burst(burst.weight);
         found.near.end_of_burst(burst.weight);
+        found.common.end_of_burst(burst.weight);
         found
             .shares
             .end_of_burst(burst.instructions as f64, burst.weight);
@@ -232,9 +243,11 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
             let totals = found.totals.get(&head)?;
             let starts = found.starts.seen(head);
             let near = found.near.seen(head);
+            let common = found.common.seen(head);
             let is_nothing =
                 |one: &Option<Seen>| one.as_ref().is_none_or(|one| one.share.value <= 0.0);
-            if seen.share.value <= 0.0 && is_nothing(&starts) && is_nothing(&near) {
+            let others = [&starts, &near, &common];
+            if seen.share.value <= 0.0 && others.into_iter().all(is_nothing) {
                 return None;
             }
             let runs = totals.runs.max(1) as f64;
@@ -244,6 +257,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
                 repeats_previous: found.previous.seen(head)?,
                 starts_as_previous: starts,
                 ends_near_earlier: near,
+                loads_as_previous: common,
                 distinct_per_burst: totals.distinct as f64 / totals.bursts.max(1) as f64,
                 share_of_instructions: found.shares.share(head),
                 instructions_per_run: totals.instructions as f64 / runs,
@@ -274,6 +288,7 @@ impl Run for Open {
                     let at = event.at.address;
                     self.first.load(at, address, value);
                     self.load(at, address, value);
+                    self.loaded.load(address, value);
                 } else if size <= MAX_SCALAR_BYTES {
                     self.trace = mix(mix(self.trace, event.at.address), value);
                 }
@@ -298,10 +313,14 @@ impl Run for Open {
             }
             Observed::Store {
                 address,
+                size,
                 value,
                 before,
                 ..
             } => {
+                if own {
+                    self.loaded.store(address, size);
+                }
                 let new = before != value && (own || !stack.is_in_frame(address));
                 match own {
                     true if new => self.just_stored = Some(event.at),
@@ -328,6 +347,9 @@ impl Run for Open {
     fn inner(&mut self, inner: &Self, own: bool) {
         self.trace = mix(self.trace, inner.trace);
         self.first.inner(&inner.first, own);
+        if own {
+            self.loaded.inner(&inner.loaded);
+        }
         self.instructions += inner.instructions;
         self.stores_outside |= inner.stores_outside;
     }
@@ -364,6 +386,12 @@ impl Found {
             let near = if is_near { all as f64 } else { 0.0 };
             self.near.add(head, near, all as f64);
         }
+        let loaded = one.loaded.distinct();
+        if let (Some(last), Some(loaded)) = (&state.loaded, &loaded) {
+            let longer = last.len().max(loaded.len());
+            (self.common).add(head, in_common(last, loaded) as f64, longer as f64);
+        }
+        state.loaded = loaded;
         if state.latest.len() == COMPARED_RUNS {
             state.latest.pop_front();
         }

@@ -9,6 +9,13 @@ pub(crate) const MIN_BURSTS: u32 = 5;
 /// Executions in bursts for a share to be used. Chosen.
 pub(crate) const MIN_SEEN: u64 = 100;
 
+/// Share of a sum's terms that the sum before has as well, lower end of the interval. Chosen: each term that changes is
+/// subtracted and added, so that with half of them nothing is gained.
+pub(crate) const MIN_TERMS_AGAIN: f64 = 0.75;
+
+/// Work for each term of a sum that changes, in terms: the old one is subtracted, the new one added.
+pub(crate) const UPDATES_PER_CHANGED_TERM: f64 = 2.0;
+
 /// Share of calls or searches that repeat an earlier one, lower end of the interval. Chosen: below
 /// it a comparison that fails is paid about as often as one that succeeds.
 pub(crate) const MIN_REPEATED: f64 = 0.5;
@@ -142,6 +149,10 @@ pub(crate) const REPEATED_COPIES_SAVED: SavedFractions = (0.85, 0.3, 1.0);
 /// Fraction of the time of copies to new blocks, of which the next change copies all again, that goes where the block
 /// is changed in place. Chosen: what a change writes is small beside the block, but the first copy may be needed.
 pub(crate) const COPIES_FOR_CHANGES_SAVED: SavedFractions = (0.95, 0.4, 1.0);
+
+/// Fraction of the time of loops that go over as many elements as often as copies are made that goes with the copies.
+/// Chosen: they may drop the old copy, or use the new one.
+pub(crate) const LOOPS_BESIDE_COPIES_SAVED: SavedFractions = (0.5, 0.0, 1.0);
 
 /// Copies that are written to while they are used, at most: what needs its own copy writes to each.
 /// Chosen: stack slots that are used for something else as well.

@@ -3,9 +3,10 @@
 //! Bursts record loads and branches, not registers: a loop that loads the same again computes the same
 //! only if the registers that go into its results hold the same.
 
+use std::cell::Cell;
+
 use genba_code::{BlockId, Flow, STACK_POINTER};
 
-use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::registers::{FLAGS, VECTORS};
 use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
@@ -13,16 +14,21 @@ use crate::input::values::{CONSTANT, Origin, Value};
 use crate::patterns::load_stalls::sources_where;
 
 /// Whether all values that a loop computes with are constants, loaded in it, or loaded where `repeats`
-/// says that the same is loaded again, or are made so seldom beside the loop's runs (their number) that most
+/// says that the same is loaded again, or are made at most `changes` times in all, so that most runs
 /// have the same. What a loop around carries on, as its counter, is another in each run. Addresses and comparisons are no matter: they are seen in the loads and branches.
 pub(crate) fn computes_from_loads(
     function: &FunctionInput,
     index: u32,
-    runs: u64,
+    changes: f64,
     repeats: &dyn Fn(usize) -> bool,
 ) -> bool {
     let members = function.loop_instructions(index);
-    let seldom = |times: u64| times as f64 <= SELDOM_EXECUTIONS * runs as f64;
+    let left = Cell::new(changes);
+    let seldom = |times: u64| {
+        let rest = left.get() - times as f64;
+        left.set(if rest >= 0.0 { rest } else { left.get() });
+        rest >= 0.0
+    };
     let mut work: Vec<u32> = Vec::new();
     let addresses = address_numbers(function, &members);
     let mut computes = false;
@@ -146,7 +152,7 @@ fn is_carried_around(function: &FunctionInput, index: u32, number: u32) -> bool 
 }
 
 /// Values that addresses are made of in a loop, and those that they were joined from.
-fn address_numbers(function: &FunctionInput, members: &[usize]) -> Vec<u32> {
+pub(crate) fn address_numbers(function: &FunctionInput, members: &[usize]) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     for &at in members {
         for address in function.values.addresses(at).iter().flatten() {

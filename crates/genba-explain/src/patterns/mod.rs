@@ -24,6 +24,7 @@ pub(crate) mod memory_streams;
 pub(crate) mod memory_sums;
 pub(crate) mod needed_divisions;
 pub(crate) mod observed_sites;
+pub(crate) mod plain_sums;
 pub(crate) mod positions;
 pub(crate) mod reading_calls;
 pub(crate) mod reductions;

@@ -335,3 +335,52 @@ fn scans_of_two_functions_stay_two_findings() {
     input.program.max_rss_bytes = Some(3e6);
     assert_eq!(quadratic::detect(&input).len(), 2);
 }
+
+/// `for (k = 0; k < 7; k++) { h = 0; for (p = text; p < end; p++) h = h * 31 + *p; if (!(h & mask)) break; }`, or the same
+/// loops without the hash.
+fn hashes_of_text(hashed: bool) -> FunctionInput {
+    let (hashes, all) = (7 * SCANS, 7 * SCANS * 4000);
+    function(
+        "may_contain",
+        |a| {
+            let (mut hash, mut byte, mut out) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.mov(r8d, 7)?;
+            a.set_label(&mut hash)?;
+            a.mov(rdx, r13)?;
+            a.xor(eax, eax)?;
+            a.set_label(&mut byte)?;
+            a.movzx(ecx, byte_ptr(rdx))?;
+            if hashed {
+                a.imul_3(rax, rax, 31)?;
+                a.add(rax, rcx)?;
+            } else {
+                a.nop()?;
+                a.nop()?;
+            }
+            a.add(rdx, 1)?;
+            a.cmp(cl, 0)?;
+            a.jne(byte)?;
+            a.test(rax, rsi)?;
+            a.jne(out)?;
+            a.sub(r8, 1)?;
+            a.jne(hash)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            SCANS, hashes, hashes, all, all, all, all, all, all, hashes, hashes, hashes, hashes,
+            SCANS,
+        ],
+        &[
+            0.0, 0.0, 0.0, 0.2, 0.3, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(8, all - hashes), (10, 0), (12, hashes - SCANS)],
+    )
+}
+
+#[test]
+fn hash_that_a_loop_inside_makes_is_no_scan_of_the_loop_around() {
+    assert!(!found(hashes_of_text(false), Some(160_000), 5e6).is_empty());
+    assert!(found(hashes_of_text(true), Some(160_000), 5e6).is_empty());
+}

@@ -75,6 +75,17 @@ pub enum LoopFact {
         /// Cycles from one addition to the next: store forwarding and the addition.
         cycles: f64,
     },
+    /// Long arrays copied element by element again and again, of which hardly anything can have changed since.
+    CopiesForChanges {
+        /// Copies.
+        copies: u64,
+        /// Mean number of elements that one copies.
+        elements: f64,
+        /// Bytes copied in all.
+        copied_bytes: f64,
+        /// Bytes that all other instructions store and that reading calls return.
+        stored_bytes: f64,
+    },
     /// Bytes handled one at a time.
     ByteRuns {
         /// What is done with them.
@@ -203,6 +214,7 @@ impl LoopFact {
             }
             Self::ScalarElements { .. }
             | Self::RepeatedLoads { .. }
+            | Self::CopiesForChanges { .. }
             | Self::ByteRuns { .. }
             | Self::AppendedBytes { .. }
             | Self::BytesThroughMemory { .. }

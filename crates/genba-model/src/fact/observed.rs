@@ -109,6 +109,15 @@ pub enum ObservedFact {
         /// Number of bursts that it rests on.
         bursts: u32,
     },
+    /// Sums of mostly the terms of the sum before.
+    SumsAgain {
+        /// Sums.
+        runs: u64,
+        /// Share of what is loaded that the run before loaded as well.
+        share: Estimate,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+    },
     /// Runs of a loop that do what an earlier one did from its beginning to its end, and end near it.
     WalksAgain {
         /// The library's function that walks, where the site is the user's line that asks for it.

@@ -95,6 +95,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "out[i] = round(255 * pow(in[i] / 255.0, gamma));",
             "for (v = 0; v < 256; v++)\n    table[v] = round(255 * pow(v / 255.0, gamma));\n…\nout[i] = table[in[i]];",
         ),
+        Fix::UpdateSum => (
+            "sum = 0;\nfor (i = 0; i < n; i++)\n    sum += weight[item[i]];",
+            "sum += weight[now] - weight[before];   /* where item[i] changes */",
+        ),
         Fix::SlideSum => (
             "for (sum = 0, j = 0; j < width; j++)\n    sum += in[i + j];",
             "sum += in[i + width - 1] - in[i - 1];",

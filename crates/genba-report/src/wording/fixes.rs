@@ -150,6 +150,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
                 "Compute the 256 results of `{function}`, with what is made of them, into a table once, and look them up."
             );
         }
+        Fix::UpdateSum => {
+            "Keep the sum with what it was made of, and change it where a term changes: subtract the term that was there, \
+             add the new one. Make it anew now and then where errors add up (floating-point numbers), or where most terms \
+             change at once."
+        }
         Fix::SlideSum => {
             "Keep the sum: for the next place add what enters the window and subtract what leaves it. Of a window of \
              rows keep the sums of the columns as well. Floating-point sums are begun anew now and then, since their \

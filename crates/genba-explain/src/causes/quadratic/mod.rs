@@ -44,6 +44,7 @@ mod search_by_call;
 mod search_with_loop;
 mod shift;
 mod shift_loop;
+mod sums_from_start;
 mod sweep;
 mod walks_again;
 mod window_sums;

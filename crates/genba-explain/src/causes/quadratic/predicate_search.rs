@@ -123,7 +123,11 @@ fn element(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<(usize, u64, bo
 /// Whether each search begins where the others do: where the loop around does not change it, or, of a function's only
 /// loop, at a fixed address, or at what is loaded or handed over and was observed to be the same nearly each time. A list as
 /// long as that is one wherever it begins.
-fn begins_at_one_place(input: &AnalysisInput, found: &HotLoop<'_>, address: &Address) -> bool {
+pub(super) fn begins_at_one_place(
+    input: &AnalysisInput,
+    found: &HotLoop<'_>,
+    address: &Address,
+) -> bool {
     let function = found.input;
     let around = function.flow.loops()[found.index as usize].parent;
     let mut parts = [Some(address.base), address.index.map(|one| one.0)]

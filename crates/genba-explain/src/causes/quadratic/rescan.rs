@@ -7,7 +7,9 @@
 //! what the command's input and the program's memory have together, so that it reads the same bytes
 //! again. It may be shorter where that is many more times, and the program does not do all its work again.
 //!
-//! **Near misses.** Checksums and reductions (they carry a sum), loops over matrices (so do these),
+//! Sums over what lies before a place count as scans where each is made from the beginning ([`super::sums_from_start`]).
+//!
+//! **Near misses.** Checksums and other reductions (they carry a sum), loops over matrices (so do these),
 //! copies, tokens and lines (short), input that passes through a small buffer (bounded by the size of
 //! the input files, or by what the program read in all, without which nothing is said).
 
@@ -16,6 +18,7 @@ use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::left_to_pass::is_left_to_pass;
 use super::passed_bytes::passed_bytes;
+use super::sums_from_start::summed_from_start;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
     MAX_BITS_PER_SCAN_STEP, MAX_BYTES_PER_SCAN_STEP, MAX_VECTORS_PER_SCAN_STEP,
@@ -38,8 +41,14 @@ use crate::patterns::positions::{Course, Handed, carried, executions_of};
 
 /// A scan of the same bytes from many starts: by a loop or by one of those around it.
 pub(crate) fn rescan(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
-    let levels = std::iter::successors(Some(found.clone()), HotLoop::parent);
+    let levels = std::iter::successors(Some(found.clone()), around_scan);
     levels.into_iter().find_map(|level| by_level(input, &level))
+}
+
+/// The loop around, unless this one makes a sum or a hash for it.
+fn around_scan<'a>(inner: &HotLoop<'a>) -> Option<HotLoop<'a>> {
+    let scans = carries_positions_only(inner, |_| false);
+    inner.parent().filter(|_| scans)
 }
 
 fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -50,7 +59,7 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     {
         return None;
     }
-    let (at, bytes) = scanned(found)?;
+    let (at, bytes) = scanned(found).or_else(|| summed_from_start(input, found))?;
     let scan = Scan {
         function: found.function,
         at,

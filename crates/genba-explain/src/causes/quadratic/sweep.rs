@@ -250,7 +250,7 @@ fn made_anew(found: &HotLoop<'_>) -> u128 {
 }
 
 /// Whether all passes load many times what is stored.
-fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
+pub(super) fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
     let counted = input
         .functions
         .iter()

@@ -12,7 +12,6 @@
 //! **Source.** M. J. McDonnell, "Box-filtering techniques", Computer Graphics and Image Processing 17, 1981; R. M. Karp,
 //! M. O. Rabin, "Efficient randomized pattern-matching algorithms", 1987 (the same for hashes).
 
-use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
 
 use super::residual_fraction;
@@ -23,6 +22,7 @@ use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::{MAX_EXPRESSION_DEPTH, MAX_LOOPS_AROUND_WINDOW};
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::plain_sums::{is_addition, is_made_of_load};
 use crate::patterns::value_steps::{Step, address_step, first_value, step_of_first_address};
 
 /// A sum over a window for each of its places.
@@ -93,19 +93,8 @@ fn places_in_window(around: &HotLoop<'_>, trips: f64, load: &SteppingLoad) -> Op
 
 /// Whether a loop does nothing but add up what it loads.
 fn only_adds(found: &HotLoop<'_>) -> bool {
-    const NAMES: [&str; 10] = [
-        "add", "sub", "inc", "dec", "lea", "cmp", "test", "nop", "pxor", "cdqe",
-    ];
-    const BEGINNINGS: [&str; 10] = [
-        "mov", "j", "cvt", "pmov", "padd", "addp", "adds", "punpck", "pcmpgt", "psad",
-    ];
     let function = found.input;
-    found.usual().all(|at| {
-        let (code, data) = (&function.code[at], &function.data[at]);
-        let name = code.mnemonic.trim_start_matches('v');
-        let plain = NAMES.contains(&name) || BEGINNINGS.iter().any(|one| name.starts_with(one));
-        plain && !data.stores() && !matches!(code.flow, Flow::Call(_) | Flow::IndirectCall)
-    })
+    (found.usual()).all(|at| is_addition(function, at) && !function.data[at].stores())
 }
 
 /// Whether an instruction adds what is loaded to a sum that begins with nothing for each iteration of the loop around.
@@ -119,7 +108,7 @@ fn begins_anew(found: &HotLoop<'_>, around: &HotLoop<'_>, at: usize) -> bool {
         reads.filter(|one| one.0 < FLAGS).map(|one| one.1)
     };
     let loaded = function.data[at].loads()
-        || reads().any(|one| follows_from_load(found, one, MAX_EXPRESSION_DEPTH));
+        || reads().any(|one| is_made_of_load(function, &found.members, one, MAX_EXPRESSION_DEPTH));
     let is_nothing = |value: Value| match function.values.origin(value) {
         Origin::Constant => true,
         Origin::Instruction(at) => {
@@ -131,23 +120,6 @@ fn begins_anew(found: &HotLoop<'_>, around: &HotLoop<'_>, at: usize) -> bool {
     let mut sums = reads().filter(|&one| function.values.origin(one) == Origin::Join(head));
     adds && loaded
         && sums.any(|sum| first_value(function, around.index, sum).is_some_and(is_nothing))
-}
-
-/// Whether a value is loaded in the loop, or converted from what is.
-fn follows_from_load(found: &HotLoop<'_>, value: Value, depth: u32) -> bool {
-    let function = found.input;
-    let (Some(depth), Origin::Instruction(at)) =
-        (depth.checked_sub(1), function.values.origin(value))
-    else {
-        return false;
-    };
-    let at = at as usize;
-    if found.members.binary_search(&at).is_err() {
-        return false;
-    }
-    let reads = function.values.reads(at).iter().filter(|one| one.0 < FLAGS);
-    let mut reads = reads.map(|one| one.1);
-    function.data[at].loads() || reads.any(|one| follows_from_load(found, one, depth))
 }
 
 /// A load that goes through memory.

@@ -9,6 +9,7 @@ use super::left;
 use super::loops::rest_of_function;
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
+use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::observations::{
     CYCLES_OF_KEPT_RESULT, MIN_CYCLES_OF_REPEATED_LOOP, MIN_REPEATED, MIN_SHARE_OF_REPEATED_WORK,
 };
@@ -166,9 +167,10 @@ impl LoopsOfFunction<'_> {
             around.any(|index| indices.contains(&index)) || sites.loads_one_value(self.function, at)
         };
         self.loops.retain(|copies| {
-            copies
-                .iter()
-                .all(|one| computes_from_loads(function, one.index, one.runs, &repeats))
+            copies.iter().all(|one| {
+                let changes = SELDOM_EXECUTIONS * one.runs as f64;
+                computes_from_loads(function, one.index, changes, &repeats)
+            })
         });
         let runs_of = |copies: &Vec<Copy<'_>>| copies.iter().map(|one| one.runs).sum::<u64>();
         let most = self.loops.iter().max_by_key(|copies| runs_of(copies))?;

@@ -6,9 +6,10 @@ use genba_observe::RepeatedLoop;
 use super::{how_repeated, left};
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
+use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::observations::{
     CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_PART_OF_LOOP_AROUND,
-    MIN_CYCLES_OF_REPEATED_LOOP, MIN_SHARE_OF_REPEATED_WORK,
+    MIN_CYCLES_OF_REPEATED_LOOP, MIN_REPEATED, MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -30,16 +31,19 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         return Vec::new();
     };
     let mut repeated: Vec<(usize, u32, &RepeatedLoop)> = Vec::new();
+    let mut shares: Vec<f64> = Vec::new();
     for seen in &sites.observed.repeated_loops {
         let pure = seen.stores_outside <= MAX_CALLS_WITH_EFFECTS;
         if let (Some((function, index)), true) = (sites.loop_with_head(seen.head), pure)
-            && how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst).is_some()
+            && let Some((share, _)) =
+                how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)
         {
             repeated.push((function, index, seen));
+            shares.push(share.low);
         }
     }
     let mut groups: Vec<LoopsOfFunction<'_>> = Vec::new();
-    for &(number, index, seen) in &repeated {
+    for (&(number, index, seen), share) in repeated.iter().zip(shares) {
         let function = &input.functions[number];
         let repeats = |at: usize| {
             let here = |index: u32| repeated.iter().any(|one| (one.0, one.1) == (number, index));
@@ -60,7 +64,9 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         let Some(runs) = entries(function, index).filter(|_| !search) else {
             continue;
         };
-        if !computes_from_loads(function, index, runs, &repeats) {
+        // Each new value of what the loop is handed spoils one repetition: enough must be left.
+        let changes = (share - MIN_REPEATED).max(SELDOM_EXECUTIONS) * runs as f64;
+        if !computes_from_loads(function, index, changes, &repeats) {
             continue;
         }
         let head = function.loop_instructions(index)[0];

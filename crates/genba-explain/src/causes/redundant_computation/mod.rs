@@ -8,7 +8,7 @@
 //! (a hash for the look-up, and again for the insertion). Or a function calls itself again and again for the same. Of calls within repeated calls the outer ones
 //! are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
-//! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same. And sorts of what is in order already ([`super::ordered_sorts`]),
+//! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same, or add up mostly the same terms (`sums_again`). And sorts of what is in order already ([`super::ordered_sorts`]),
 //! and files that are opened or asked about again (`same_files`). And, by the code alone, elementary functions of
 //! one byte (`results_of_bytes`).
 //!
@@ -28,6 +28,7 @@ mod loops;
 mod results_of_bytes;
 mod same_files;
 mod starting_over;
+mod sums_again;
 
 use genba_model::{Cause, Estimate, Fix};
 use genba_observe::Seen;
@@ -42,6 +43,7 @@ use crate::patterns::observed_sites::is_enough;
 pub(crate) use calls::repeated_calls;
 pub(crate) use same_files::is_suspected as files_may_come_again;
 use starting_over::starting_over;
+use sums_again::sums_again;
 
 /// Finds calls that repeat earlier ones, but searches; and loops that compute from repeated loads.
 #[must_use]
@@ -60,6 +62,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .collect();
     found.extend(loops::repeated_loops(input));
     found.extend(starting_over(input));
+    found.extend(sums_again(input));
     found.extend(inlined_copies::detect(input));
     found.extend(ordered_sorts(input));
     found.extend(same_files::same_files(input));

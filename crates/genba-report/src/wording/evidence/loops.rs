@@ -1,6 +1,7 @@
 //! Facts about a loop and its instructions.
 
 use genba_model::{ByteOperation, EvidenceSource, LoopFact, ModelCase};
+use genba_units::format;
 
 use crate::wording::loop_verdicts::loop_verdict;
 
@@ -81,6 +82,19 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 cycles(*each)
             )
         }
+        LoopFact::CopiesForChanges {
+            copies,
+            elements,
+            copied_bytes,
+            stored_bytes,
+        } => format!(
+            "{} copies of {} elements each, {} in all; everything else stores and reads {}, so that most of a copy is \
+             as it was when it was copied last",
+            count(*copies),
+            count(*elements as u64),
+            format::bytes(*copied_bytes),
+            format::bytes(*stored_bytes)
+        ),
         LoopFact::ByteRuns {
             operation,
             bytes,

@@ -151,6 +151,16 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             crate::wording::evidence::cycles(*cycles),
             range(share)
         ),
+        ObservedFact::SumsAgain {
+            runs,
+            share,
+            bursts,
+        } => format!(
+            "{} sums are made from nothing; {} of what one loads the sum before loaded as well, from the same place and \
+             with the same value ({bursts} bursts)",
+            count(*runs),
+            range(share)
+        ),
         ObservedFact::WalksAgain {
             function,
             runs,

@@ -60,6 +60,12 @@ fn facts_about_loops() {
             numbers: 1_000_000,
             bits: 31.4,
         },
+        LoopFact::CopiesForChanges {
+            copies: 40_000,
+            elements: 15_000.0,
+            copied_bytes: 1.4e10,
+            stored_bytes: 2.1e6,
+        },
         LoopFact::ByteRuns {
             operation: ByteOperation::Copy,
             bytes: 12_000_000,

@@ -379,6 +379,11 @@ fn facts_about_what_bursts_recorded() {
             of_time: 0.61,
             cycles: 212.0,
         },
+        ObservedFact::SumsAgain {
+            runs: 1_247_000,
+            share: range(0.93, 0.95, 0.97),
+            bursts: 39,
+        },
         ObservedFact::WalksAgain {
             function: Some(s("Chars::advance_by")),
             runs: 9_600_000,
