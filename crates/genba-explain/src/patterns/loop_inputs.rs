@@ -5,11 +5,12 @@
 
 use std::cell::Cell;
 
-use genba_code::{BlockId, Flow, STACK_POINTER};
+use genba_code::{BlockId, Flow, Opaque, STACK_POINTER};
 
 use crate::constants::registers::{FLAGS, VECTORS};
 use crate::constants::search_limits::{MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
+use crate::input::value_uses::Uses;
 use crate::input::values::{CONSTANT, Origin, Value};
 use crate::patterns::load_stalls::sources_where;
 
@@ -272,15 +273,25 @@ fn is_constant(function: &FunctionInput, value: Value) -> bool {
 }
 
 /// Whether a loop chooses values by conditional moves or flags and uses them in no address: then neither the branches nor
-/// the loads of a burst show what it chose.
+/// the loads of a burst show what it chose. They do where the value is only tested, or handed to a call (the shorter of two
+/// lengths to `memcmp`).
 pub(crate) fn chooses_unseen(function: &FunctionInput, members: &[usize]) -> bool {
     let addresses = address_numbers(function, members);
+    let uses = Uses::of(function);
+    let is_shown = |value: Value| {
+        let readers = uses.readers(value);
+        let shows = |&at: &usize| {
+            matches!(function.code[at].mnemonic, "cmp" | "test")
+                || function.data[at].opaque == Some(Opaque::Call)
+        };
+        !readers.is_empty() && readers.iter().all(shows)
+    };
     let executed = members.iter().filter(|&&at| function.counts[at] > 0);
     executed.copied().any(|at| {
         let name = function.code[at].mnemonic;
         let chooses = name.starts_with("cmov") || name.starts_with("set");
         let mut made = (function.values.writes(at).iter()).filter(|one| one.0 < FLAGS);
         (chooses || matches!(name, "adc" | "sbb"))
-            && made.any(|one| !addresses.contains(&one.1.number))
+            && made.any(|one| !addresses.contains(&one.1.number) && !is_shown(one.1))
     })
 }

@@ -70,8 +70,17 @@ fn search_that_ends_where_the_one_before_ended_is_found() {
     assert!(found[0].residual_fraction.value < 0.2);
 }
 
-/// `for (i = 0; i < 8; i++) if (p[i] - key < best) { best = p[i] - key; place = i; }`, by conditional moves or by a branch.
-fn nearest(by_branch: bool) -> AnalysisInput {
+/// How a loop chooses.
+#[derive(Clone, Copy, PartialEq)]
+enum Choice {
+    ByBranch,
+    Unseen,
+    /// Without a branch, but the chosen value is only tested.
+    Tested,
+}
+
+/// `for (i = 0; i < 8; i++) if (p[i] - key < best) { best = p[i] - key; place = i; }`, or `if (min(p[i] - key, best)) …`.
+fn nearest(choice: Choice) -> AnalysisInput {
     let (runs, times) = (CALLS, 8 * CALLS);
     let one = function(
         "nearest",
@@ -82,13 +91,15 @@ fn nearest(by_branch: bool) -> AnalysisInput {
             a.mov(rdx, qword_ptr(rdi + rcx * 8))?;
             a.sub(rdx, rsi)?;
             a.cmp(rdx, r9)?;
-            match by_branch {
-                true => a.jae(next)?,
-                false => a.nop()?,
+            match choice {
+                Choice::ByBranch => a.jae(next)?,
+                Choice::Unseen => a.nop()?,
+                Choice::Tested => a.cmova(rdx, r9)?,
             }
-            match by_branch {
-                true => a.mov(r9, rdx)?,
-                false => a.cmovb(r9, rdx)?,
+            match choice {
+                Choice::ByBranch => a.mov(r9, rdx)?,
+                Choice::Unseen => a.cmovb(r9, rdx)?,
+                Choice::Tested => a.test(rdx, rdx)?,
             }
             a.set_label(&mut next)?;
             a.add(rcx, 1)?;
@@ -104,7 +115,7 @@ fn nearest(by_branch: bool) -> AnalysisInput {
         &[(8, times - runs)],
     );
     let mut input = program(vec![one]);
-    if by_branch {
+    if choice == Choice::ByBranch {
         input.functions[0].taken[4] = Some(times / 2);
     }
     input
@@ -112,9 +123,10 @@ fn nearest(by_branch: bool) -> AnalysisInput {
 
 #[test]
 fn search_that_chooses_by_a_key_in_a_register_without_a_branch_is_not_known_to_repeat() {
-    let found = |by_branch| repeated_search::detect(&repeated_runs(nearest(by_branch), 0.95)).len();
-    assert_eq!(found(true), 1);
-    assert_eq!(found(false), 0);
+    let found = |choice| repeated_search::detect(&repeated_runs(nearest(choice), 0.95)).len();
+    assert_eq!(found(Choice::ByBranch), 1);
+    assert_eq!(found(Choice::Unseen), 0);
+    assert_eq!(found(Choice::Tested), 1, "branches show it");
 }
 
 /// A descent through a tree of eight levels: steps to the left are a loop inside of the one for steps to the right.
