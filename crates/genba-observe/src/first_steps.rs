@@ -172,11 +172,12 @@ impl Iterations {
     }
 
     /// Whether the shorter run is the beginning of the longer one, and not much shorter. The last iteration of a run differs
-    /// by where it goes.
+    /// by where it goes. As long a run is the same walk again.
     pub(crate) fn ends_near(&self, other: &Self) -> bool {
         let (shorter, longer) = (self.all().min(other.all()), self.all().max(other.all()));
         let kept = self.kept.len().min(other.kept.len());
         shorter >= MIN_ITERATIONS_ALIKE
+            && longer > shorter
             && longer - shorter <= (shorter / NEAR).max(1)
             && self.alike(other) + 1 >= kept
     }

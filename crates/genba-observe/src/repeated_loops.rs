@@ -40,7 +40,7 @@ pub struct RepeatedLoop {
     #[serde(default)]
     pub starts_as_previous: Option<Seen>,
     /// Iterations of runs that do what one of the runs just before did from its beginning to its end, and end a little before
-    /// or behind it. `executions` counts iterations.
+    /// or behind it, not at the same iteration. `executions` counts iterations.
     #[serde(default)]
     pub ends_near_earlier: Option<Seen>,
     /// Loads of what the run just before loaded as well, from the same place with the same value; of those of the run

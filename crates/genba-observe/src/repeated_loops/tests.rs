@@ -70,12 +70,14 @@ fn walks_that_go_a_step_further_than_an_earlier_one_end_near_it() {
     let all = found((0..40).flat_map(turns).collect());
     let near = all[0].ends_near_earlier.expect("it was compared");
     assert!(near.share.value > 0.9, "{near:?}");
-    // Searches that end anywhere, and walks that begin anywhere.
+    // Searches that end anywhere, walks that begin anywhere, and the same four walks in turn.
     let anywhere = |one: u64| search(5 + one * 7 % 41, 0x1000);
     let elsewhere = |one: u64| search(8 + one, 0x1000 + 64 * one);
+    let same = |one: u64| search(20, 0x1000 + 0x1000 * (one % 4));
     for events in [
         (0..40).flat_map(anywhere).collect(),
         (0..40).flat_map(elsewhere).collect::<Vec<_>>(),
+        (0..40).flat_map(same).collect(),
     ] {
         let near = found(events).first().and_then(|one| one.ends_near_earlier);
         assert!(near.is_none_or(|one| one.share.value < 0.3), "{near:?}");
