@@ -17,13 +17,14 @@ use genba_model::{Cause, Estimate, Fix, LoopFact};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MIN_ELEMENTS_PER_SWEEP, MIN_LOADED_PER_STORED, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
+    AS_MANY_ELEMENTS, MIN_ELEMENTS_PER_SWEEP, MIN_LOADED_PER_STORED, MIN_PASSES_OVER_ALL_MEMORY,
+    MIN_SEARCHES,
 };
 use crate::constants::observations::{
     COPIES_FOR_CHANGES_SAVED, LOOPS_BESIDE_COPIES_SAVED, MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::gain::saved_time::SavedTime;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Address, Value};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::observed_sites::ObservedSites;
@@ -52,7 +53,7 @@ fn candidate(
     }
     let stores: Vec<usize> = found.usual().filter(|&at| is_copied(found, at)).collect();
     let &first = stores.first()?;
-    let of_element = |at: &usize| stored_bytes(found.input, *at);
+    let of_element = |&at: &usize| found.input.bytes_moved(at, true);
     let copied: f64 = stores.iter().map(of_element).sum();
     let memory = input.program.max_rss_bytes?;
     let others = stored_elsewhere(input, found)? + input.program.read_bytes.unwrap_or(0) as f64;
@@ -124,7 +125,7 @@ fn stored_elsewhere(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<f64> {
         let inside =
             |at: usize| number == found.function && found.members.binary_search(&at).is_ok();
         for at in (0..function.code.len()).filter(|&at| !inside(at)) {
-            let bytes = stored_bytes(function, at);
+            let bytes = function.bytes_moved(at, true);
             let repeated = function.data[at].opaque.is_some() && bytes > 0.0;
             if repeated && function.heat_of([at]) >= MIN_SHARE_OF_REPEATED_WORK {
                 return None;
@@ -135,26 +136,14 @@ fn stored_elsewhere(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<f64> {
     Some(all)
 }
 
-/// Bytes that all executions of an instruction store, but for those of the frame.
-fn stored_bytes(function: &FunctionInput, at: usize) -> f64 {
-    let accesses = function.data[at].memory.iter();
-    let written = accesses.filter(|one| one.writes && !one.stack);
-    let each: u64 = written.map(|one| u64::from(one.bytes)).sum();
-    each as f64 * function.counts[at] as f64
-}
-
 fn is_same_loop(one: &HotLoop<'_>, other: &HotLoop<'_>) -> bool {
     (one.function, one.index) == (other.function, other.index)
 }
 
 /// Whether a loop goes over about as many elements, about as often.
 fn goes_over_as_many(one: &HotLoop<'_>, other: &HotLoop<'_>) -> bool {
-    let alike = |a: f64, b: f64| (a - b).abs() <= AS_MANY * a.max(b);
+    let alike = |a: f64, b: f64| (a - b).abs() <= AS_MANY_ELEMENTS * a.max(b);
     let entries = one.cost.entries.zip(other.cost.entries);
     entries.is_some_and(|(a, b)| alike(a as f64, b as f64))
         && alike(one.cost.iterations as f64, other.cost.iterations as f64)
 }
-
-/// Difference up to which two numbers of elements are those of the same array. Chosen: arrays that grow or shrink
-/// by one between two loops.
-const AS_MANY: f64 = 0.05;

@@ -37,6 +37,10 @@ pub(crate) const LIST_ELEMENT_BYTES: u64 = 16;
 /// Mean elements of a pass that changes hardly any, from which an index pays that must be kept up to date. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SWEEP: f64 = 1000.0;
 
+/// Difference up to which two loops go over as many elements, as a part of the greater number. Chosen: arrays that grow or
+/// shrink by one between the loops.
+pub(crate) const AS_MANY_ELEMENTS: f64 = 0.05;
+
 /// Bytes that such passes load ÷ bytes that the program stores, from which they go over what has not changed. Chosen: of
 /// elements that are made anew for each pass as many are stored as loaded.
 pub(crate) const MIN_LOADED_PER_STORED: f64 = 8.0;

@@ -94,9 +94,6 @@ pub fn routine(name: &str) -> Option<Routine> {
         other if other.contains("std::__detail::_Compiler<") && other.contains("::_Compiler") => {
             plainly(ConversionKind::CompilePattern)
         }
-        // Copies of D. Gay's routines, which many projects have with a prefix of their own.
-        other if other.ends_with("strtod") => plainly(ConversionKind::ParseFloat),
-        other if other.ends_with("dtoa") => plainly(ConversionKind::FormatFloat),
         other if is_stream_float(other) => plainly(ConversionKind::FormatFloat),
         other if is_rust_float(other) => plainly(ConversionKind::FormatFloat),
         _ => return None,

@@ -154,6 +154,15 @@ impl FunctionInput {
         self.places.iter().any(|place| place.line.is_some())
     }
 
+    /// Bytes that all executions of an instruction store (or load), but for those of the frame.
+    pub(crate) fn bytes_moved(&self, at: usize, stores: bool) -> f64 {
+        let accesses = self.data[at].memory.iter();
+        let of_kind =
+            accesses.filter(|one| !one.stack && if stores { one.writes } else { one.reads });
+        let each: u64 = of_kind.map(|one| u64::from(one.bytes)).sum();
+        each as f64 * self.counts[at] as f64
+    }
+
     /// Share of all time that a set of instructions takes.
     pub fn heat_of(&self, instructions: impl IntoIterator<Item = usize>) -> f64 {
         instructions

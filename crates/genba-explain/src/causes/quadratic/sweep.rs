@@ -26,7 +26,7 @@ use crate::constants::counts::{
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::registers::{FLAGS, VECTORS};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
@@ -255,7 +255,7 @@ pub(super) fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) ->
         .functions
         .iter()
         .filter(|one| one.counts.len() == one.code.len());
-    let stores = counted.flat_map(|one| (0..one.code.len()).map(|at| bytes(one, at, true)));
+    let stores = counted.flat_map(|one| (0..one.code.len()).map(|at| one.bytes_moved(at, true)));
     let stored: f64 = stores.sum();
     loaded(found) >= MIN_LOADED_PER_STORED * stored
 }
@@ -265,7 +265,7 @@ fn loaded(found: &HotLoop<'_>) -> f64 {
     let loads = found
         .members
         .iter()
-        .map(|&at| bytes(found.input, at, false));
+        .map(|&at| found.input.bytes_moved(at, false));
     loads.fold(0.0, f64::max)
 }
 
@@ -275,12 +275,4 @@ pub(super) fn goes_over_same(input: &AnalysisInput, found: &HotLoop<'_>) -> bool
         return false;
     };
     loaded(found) >= MIN_PASSES_OVER_ALL_MEMORY * memory.max(read as f64)
-}
-
-/// Bytes that all executions of an instruction load or store, but for those of the frame.
-fn bytes(function: &FunctionInput, at: usize, writes: bool) -> f64 {
-    let accesses = function.data[at].memory.iter();
-    let of_kind = accesses.filter(|one| !one.stack && if writes { one.writes } else { one.reads });
-    let each: u64 = of_kind.map(|one| u64::from(one.bytes)).sum();
-    each as f64 * function.counts[at] as f64
 }
