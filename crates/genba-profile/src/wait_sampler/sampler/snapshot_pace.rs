@@ -11,6 +11,9 @@ const EARLY_COST: Duration = Duration::from_millis(40);
 /// The same for snapshots of so many threads that the next one would come after [`LONG_INTERVAL`]: what a shell that starts
 /// the program took must not be missing when the program starts its threads.
 const EARLY_COST_OF_MANY: Duration = Duration::from_millis(40);
+/// CPU time of what is read once, such as an interpreter's symbols, that does not postpone the next snapshot: a second
+/// later all threads of a short program may have ended.
+const ONCE_COST: Duration = Duration::from_millis(400);
 /// Threads may begin and end within this time.
 const LONG_INTERVAL: Duration = Duration::from_millis(100);
 /// While they do: the time between snapshots in times of the last one's CPU time.
@@ -30,6 +33,10 @@ pub struct SnapshotPace {
     early_cost: Duration,
     /// What is left of [`EARLY_COST_OF_MANY`].
     early_cost_of_many: Duration,
+    /// What is left of [`ONCE_COST`].
+    once_cost: Duration,
+    /// CPU time of the last snapshot.
+    last_cost: Duration,
 }
 
 impl SnapshotPace {
@@ -40,12 +47,27 @@ impl SnapshotPace {
             sampled_due: now,
             early_cost: EARLY_COST,
             early_cost_of_many: EARLY_COST_OF_MANY,
+            once_cost: ONCE_COST,
+            last_cost: Duration::ZERO,
         }
+    }
+
+    /// The part of a snapshot's CPU time that the next will take as well, as far as can be told: of one that would
+    /// postpone that for long, not what is more than the last one took.
+    fn lasting(&mut self, cost: Duration) -> Duration {
+        let more = cost.saturating_sub(self.last_cost).min(self.once_cost);
+        self.last_cost = cost;
+        if cost.div_f64(MAX_COST) <= LONG_INTERVAL {
+            return cost;
+        }
+        self.once_cost -= more;
+        cost - more
     }
 
     /// Takes note of a snapshot that ended `now` and took so much CPU time. `random` is from 0 to below 1: what
     /// repeats in the program must not beat with the snapshots.
     pub fn took(&mut self, now: Instant, cost: Duration, random: f64) {
+        let cost = self.lasting(cost);
         let affordable = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
         let early_cost = match affordable > LONG_INTERVAL {
             true => &mut self.early_cost_of_many,
@@ -71,10 +93,11 @@ impl SnapshotPace {
 mod tests {
     use super::*;
 
-    /// Time between snapshots of this cost, on average: the first, and after many.
+    /// Time between snapshots of this cost, on average: the first of them, and after many.
     fn intervals(cost: Duration) -> (Duration, Duration) {
         let now = Instant::now();
         let mut pace = SnapshotPace::begin(now);
+        pace.last_cost = cost;
         pace.took(now, cost, 0.5);
         let first = pace.due - now;
         for _ in 0..10_000 {
@@ -108,12 +131,34 @@ mod tests {
         }
         assert_eq!(pace.due - now, few.div_f64(MAX_COST));
         let many = Duration::from_millis(10);
+        pace.last_cost = many;
         for _ in 0..4 {
             pace.took(now, many, 0.5);
             assert_eq!(pace.due - now, many * EARLY_SPACING);
         }
         pace.took(now, many, 0.5);
         assert_eq!(pace.due - now, many.div_f64(MAX_COST));
+    }
+
+    #[test]
+    fn what_is_read_once_does_not_postpone_the_next_snapshot() {
+        let now = Instant::now();
+        let mut pace = SnapshotPace::begin(now);
+        let (few, symbols) = (Duration::from_micros(300), Duration::from_millis(65));
+        for _ in 0..3 {
+            pace.took(now, few, 0.5);
+            pace.took(now, symbols, 0.5);
+            assert!(pace.due - now <= few.div_f64(MAX_COST));
+        }
+        // A second snapshot that takes as long tells what the third will take.
+        pace.took(now, symbols, 0.5);
+        assert_eq!(pace.due - now, MAX_INTERVAL);
+        // Not for ever: what takes long again and again is no longer taken for the last time.
+        for _ in 0..20 {
+            pace.took(now, few, 0.5);
+            pace.took(now, symbols, 0.5);
+        }
+        assert_eq!(pace.due - now, MAX_INTERVAL);
     }
 
     #[test]
