@@ -3,9 +3,12 @@
 use genba_code::{MemoryAccess, STACK_POINTER};
 
 use crate::causes::loop_invariant_call::changes_nothing;
+use crate::constants::counts::RARE_WAY;
 use crate::constants::observations::MAX_CALLS_WITH_EFFECTS;
-use crate::input::analysis_input::{AnalysisInput, CallTarget};
+use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
+use crate::input::values::Value;
 use crate::patterns::calls::index_of;
+use crate::patterns::invariance::value_at;
 use crate::patterns::search_loops::compares;
 
 /// Whether a function, with all that it calls, stores in its own frame at most.
@@ -35,6 +38,45 @@ pub(crate) fn only_reads(input: &AnalysisInput, target: &CallTarget, depth: u32)
         && callees.all(|one| {
             (one.count as f64) < MAX_CALLS_WITH_EFFECTS * calls || only_reads(input, one, depth)
         })
+}
+
+/// Whether the functions that a call reaches only read, and store what they made of it in the caller's frame, to which
+/// they got addresses: they take an element apart.
+pub(crate) fn takes_apart(
+    input: &AnalysisInput,
+    function: &FunctionInput,
+    site: &CallSite,
+) -> bool {
+    let stack = value_at(function, site.at, STACK_POINTER);
+    let in_frame = |location| {
+        let argument = value_at(function, site.at, location);
+        argument.is_some() && argument.map(|one| one.number) == stack.map(|one| one.number)
+    };
+    let into_frame = |target: &CallTarget| {
+        let found = index_of(input, &target.function, &target.module);
+        let Some(callee) = found.map(|index| &input.functions[index]) else {
+            return false;
+        };
+        let rare = (RARE_WAY * callee.calls.unwrap_or(0) as f64) as u64;
+        let usual = |at: &usize| callee.counts.get(*at).is_some_and(|&count| count > rare);
+        let mut stores = (0..callee.code.len()).filter(usual).flat_map(|at| {
+            let accesses = callee.data[at].memory.iter();
+            accesses.zip(callee.values.addresses(at))
+        });
+        let calls = callee.call_sites.iter().any(|call| usual(&call.at));
+        callee.counted
+            && callee.counts.len() == callee.code.len()
+            && !calls
+            && stores.all(|(access, to)| {
+                let base = to.map(|to| Value {
+                    offset: 0,
+                    ..to.base
+                });
+                let argument = base.and_then(|base| callee.values.location_at_entry(base));
+                !is_store_outside(access) || argument.is_some_and(in_frame)
+            })
+    };
+    !site.targets.is_empty() && site.targets.iter().all(into_frame)
 }
 
 /// Whether an access stores elsewhere than in the function's own frame.

@@ -1,7 +1,8 @@
 //! Loops that search: they compare what they load, and compute nothing else from it.
 
-use genba_code::{Flow, MemoryAccess, Opaque, STACK_POINTER, Shortcut};
+use genba_code::{BlockId, Flow, MemoryAccess, Opaque, STACK_POINTER, Shortcut};
 
+use crate::constants::counts::RARE_WAY;
 use crate::constants::registers::{FLAGS, RESULTS};
 use crate::constants::search_limits::{
     MAX_DEPTH_OF_COMPARISON, MAX_INSTRUCTIONS_TO_TEST, MAX_STEPS_TO_RANGE,
@@ -48,19 +49,43 @@ pub fn compares(name: &str) -> bool {
     )
 }
 
-/// Whether the loops inside of a loop are entered at most `rare` times each.
+/// Whether the loops inside of a loop go round at most `rare` times each. One that is only passed through is none.
 pub(crate) fn is_usually_innermost(function: &FunctionInput, index: u32, rare: u64) -> bool {
-    let loops = function.flow.loops();
-    let inside = (loops.iter()).filter(|one| one.parent == Some(index));
-    let mut heads = inside.map(|one| {
-        let head = &function.flow.blocks()[one.head as usize].instructions;
-        function.counts.get(head.start as usize).copied()
-    });
-    heads.all(|count| count.is_some_and(|count| count <= rare))
+    let loops = function.flow.loops().iter().zip(0..);
+    let mut inside = loops.filter(|(one, _)| one.parent == Some(index));
+    !inside.any(|(_, inner)| goes_round(function, inner, rare))
+}
+
+/// Whether a loop's head leads back to it by blocks that are executed more often than `rare`.
+fn goes_round(function: &FunctionInput, index: u32, rare: u64) -> bool {
+    let (blocks, body) = (function.flow.blocks(), function.flow.loop_blocks(index));
+    let head = function.flow.loops()[index as usize].head;
+    let usual = |block: BlockId| {
+        let first = blocks[block as usize].instructions.start as usize;
+        function.counts.get(first).is_none_or(|&count| count > rare) && body.contains(&block)
+    };
+    let mut reached = vec![head];
+    let mut next = 0;
+    while let Some(&block) = reached.get(next).filter(|one| usual(**one)) {
+        next += 1;
+        for &to in blocks[block as usize]
+            .successors
+            .iter()
+            .filter(|to| usual(**to))
+        {
+            if to == head {
+                return true;
+            }
+            if !reached.contains(&to) {
+                reached.push(to);
+            }
+        }
+    }
+    false
 }
 
 /// Whether a call does nothing but look at memory and answer: a comparison of the C library, or a
-/// function of the user's that writes nothing.
+/// function of the user's that writes nothing in nearly all of its calls (a key may be converted in the first of a search).
 pub(crate) fn is_comparison(input: &AnalysisInput, target: &CallTarget) -> bool {
     let reads = |index| only_reads(input, index, MAX_DEPTH_OF_COMPARISON);
     compares(&target.function)
@@ -72,9 +97,10 @@ fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
     if !function.own || !function.counted || function.counts.len() != function.code.len() {
         return false;
     }
+    let rare = (RARE_WAY * function.calls.unwrap_or(0) as f64) as u64;
     let mut loads = false;
     for (at, data) in function.data.iter().enumerate() {
-        if function.counts[at] == 0 {
+        if function.counts[at] <= rare {
             continue;
         }
         let outside = |one: &&MemoryAccess| !one.stack && one.base != Some(STACK_POINTER);

@@ -1,7 +1,8 @@
 //! Linear searches that compare each element with a call: of the C library, or of a function of the
 //! user's own that only reads and whose answer is tested. The call gets the element, or a copy of it that the loop
 //! makes in its frame (a structure by reference). The next element may be what another call returns (an iterator's step).
-//! Elements may be compared in several parts, one call each, where the search ends with all of them equal.
+//! Elements may be compared in several parts, one call each, where the search ends with all of them equal; and taken
+//! apart by a call that stores in the frame what the comparison then gets.
 
 use genba_code::{BlockId, Flow, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -9,7 +10,7 @@ use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 use super::residual_fraction;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, RARE_WAY, SEARCH_OF_LOOK_UPS,
+    MAX_IN_OTHER_LOOPS, MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, RARE_WAY, SEARCH_OF_LOOK_UPS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
 use crate::constants::registers::{RAX, RDI, RSI};
@@ -22,6 +23,7 @@ use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::observed_sites::share_of_target;
+use crate::patterns::reading_calls::takes_apart;
 use crate::patterns::search_loops::{is_comparison, is_usually_innermost};
 use crate::patterns::value_steps::{Step, address_step};
 
@@ -52,6 +54,8 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let compares = |site: &CallSite| {
         !site.targets.is_empty() && site.targets.iter().all(|one| is_comparison(input, one))
     };
+    let most = (RARE_WAY * cost.iterations as f64) as u64;
+    let rare = |site: &CallSite| function.counts[site.at] <= most;
     // Out of the loop where it is equal.
     let test = (at + 1..=at + MAX_INSTRUCTIONS_TO_TEST)
         .find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
@@ -59,14 +63,17 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         let block = function.flow.block_of(test + 1)?;
         let successors = &function.flow.blocks()[block as usize].successors;
         // What is equal so far may be tested further (another part, the end of a name).
-        let most = (RARE_WAY * cost.iterations as f64) as u64;
         (successors.iter()).any(|to| leaves_by_rare_code(function, index, *to, most.max(entries)))
     };
     let trips = cost.iterations as f64 / entries as f64;
+    // A loop that converts the key once for each search may be inside.
+    let in_other_loops = MAX_IN_OTHER_LOOPS * cost.iterations as f64;
     if !leaves
-        || !(others.iter()).all(|site| brings(site) || compares(site))
+        || !(others.iter()).all(|site| {
+            brings(site) || compares(site) || rare(site) || takes_apart(input, function, site)
+        })
         || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
-        || !is_usually_innermost(function, index, (RARE_WAY * entries as f64) as u64)
+        || !is_usually_innermost(function, index, in_other_loops as u64)
     {
         return None;
     }
