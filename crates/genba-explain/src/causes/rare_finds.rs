@@ -44,7 +44,7 @@ pub(crate) fn rare_finds(input: &AnalysisInput) -> Vec<Candidate> {
 
 fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
     let input = sites.input;
-    let (number, index) = sites.loop_with_head(seen.head)?;
+    let (number, index) = sites.loop_of_runs(seen)?;
     let function = &input.functions[number];
     if !is_enough(&seen.seen) || seen.seen.share.low < MIN_SAME_ELEMENTS {
         return None;

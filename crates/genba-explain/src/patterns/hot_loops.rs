@@ -3,7 +3,9 @@
 use genba_loop_model::LoopAnalysis;
 use genba_model::{Estimate, LoopFact};
 
-use crate::constants::counts::{SELDOM_EXECUTIONS, SOME_EXECUTIONS, USUAL_EXECUTIONS};
+use crate::constants::counts::{
+    MAX_IN_OTHER_LOOPS, SELDOM_EXECUTIONS, SOME_EXECUTIONS, USUAL_EXECUTIONS,
+};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
 
@@ -31,6 +33,27 @@ pub struct HotLoop<'a> {
 /// Innermost loops with at least `least` of all time, most first.
 #[must_use]
 pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
+    // A loop inside that hardly ever runs does not shape the iterations.
+    loops_unless(input, least, &|function, inner, around| {
+        let iterations = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
+        iterations(inner) as f64 > SELDOM_EXECUTIONS * iterations(around) as f64
+    })
+}
+
+/// The same with loops inside of which others take but a small part of the time.
+#[must_use]
+pub fn mostly_innermost_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
+    loops_unless(input, least, &|function, inner, around| {
+        function.loop_heat(inner as u32) > MAX_IN_OTHER_LOOPS * function.loop_heat(around as u32)
+    })
+}
+
+/// Loops with at least `least` of all time for which a loop inside is no reason to leave them out.
+fn loops_unless<'a>(
+    input: &'a AnalysisInput,
+    least: f64,
+    matters: &dyn Fn(&FunctionInput, usize, usize) -> bool,
+) -> Vec<HotLoop<'a>> {
     let mut found = Vec::new();
     for (number, function) in input.functions.iter().enumerate() {
         let loops = function.flow.loops().len();
@@ -41,7 +64,6 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
             continue;
         }
         let mut has_inner = vec![false; function.flow.loops().len()];
-        let iterations = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
         for index in 0..loops {
             let parent = |&index: &usize| {
                 let one = &function.flow.loops()[index];
@@ -49,9 +71,7 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
             };
             // All loops around it: the one directly around may hardly ever iterate.
             for around in std::iter::successors(parent(&index), parent) {
-                // A loop inside that hardly ever runs does not shape the iterations.
-                has_inner[around] |=
-                    iterations(index) as f64 > SELDOM_EXECUTIONS * iterations(around) as f64;
+                has_inner[around] |= matters(function, index, around);
             }
         }
         for (index, cost) in (0u32..).zip(&function.loops) {

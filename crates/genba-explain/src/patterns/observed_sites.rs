@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use genba_model::{CodePoint, ObservedFact};
-use genba_observe::{Observations, OverwrittenBuffer, Seen};
+use genba_observe::{Observations, OverwrittenBuffer, RepeatedLoop, Seen};
 
 use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MAX_PART_OF_REPEATED_CALL, MIN_BURSTS,
@@ -70,6 +70,16 @@ impl<'a> ObservedSites<'a> {
         let loops = function.flow.loops();
         let index = (0..loops.len() as u32).find(|&index| loops[index as usize].head == block)?;
         Some((number, index))
+    }
+
+    /// The loop whose runs these are. None where more were observed than counts know entries: a jump through a table led
+    /// out of what the observation takes for the loop, and each iteration was a run to it.
+    pub(crate) fn loop_of_runs(&self, seen: &RepeatedLoop) -> Option<(usize, u32)> {
+        let (number, index) = self.loop_with_head(seen.head)?;
+        let cost = self.input.functions[number].loops.get(index as usize);
+        let counted = cost.and_then(|cost| cost.as_ref()?.entries);
+        let fits = counted.is_none_or(|entries| entries.saturating_mul(2) >= seen.seen.executions);
+        fits.then_some((number, index))
     }
 
     /// Whether one value is most of what a store stores.

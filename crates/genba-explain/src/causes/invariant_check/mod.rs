@@ -1,7 +1,8 @@
 //! `invariant-check`: hot code tests each time what does not change there.
 //!
-//! **Signature.** Branches that go one way in all but few executions (counted), in an innermost loop or in a
-//! short function that is called often. Their conditions are made of constants, of values that the
+//! **Signature.** Branches that go one way in all but few executions (counted), or whose operands are what they were the
+//! time before (observed: another object of another kind in another phase does not matter; jumps through a table as well),
+//! in an innermost loop or in a short function that is called often. Their conditions are made of constants, of values that the
 //! loop does not change, of memory at fixed places (observed: the loads are at the same address as the time
 //! before, or, in a function, bring again what they brought from one of a few; compilers load and test it
 //! again because a store in between might change it), or they
@@ -27,7 +28,9 @@ use genba_observe::SameLoad;
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
-use crate::constants::counts::{MAX_INSTRUCTIONS_OF_HOT_PATH, MIN_CALLS_IN_HOT_CODE};
+use crate::constants::counts::{
+    MAX_INSTRUCTIONS_OF_HOT_PATH, MIN_CALLS_IN_HOT_CODE, SELDOM_EXECUTIONS,
+};
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     CHECKS_SAVED, MAX_RARE_OUTCOME_OF_CHECK, MIN_BURSTS, MIN_CHECKS, MIN_PART_OF_CHECKS,
@@ -40,7 +43,7 @@ use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, CONSTANT, Origin, Value};
-use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::hot_loops::{HotLoop, mostly_innermost_loops};
 use crate::patterns::invariance::overlap;
 use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::usual_values::usually_met;
@@ -56,19 +59,20 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let fixed = fixed_loads(&sites, |one| one.seen.share.value);
     // A function's callers may each test their own object once.
     let fixed_by_call = fixed_loads(&sites, |one| one.recent.share.value);
-    let loops = hot_loops(input, MIN_SHARE_OF_REPEATED_WORK);
+    let steady = steady_loads(&sites);
+    let loops = mostly_innermost_loops(input, MIN_SHARE_OF_REPEATED_WORK);
     let loops = loops
         .iter()
         .filter(|one| one.input.is_users() && !waits_for_chain(input, one));
     let mut found: Vec<Candidate> = loops
         .filter_map(|one| {
-            let unit = Unit::of_loop(one, &fixed);
+            let unit = Unit::of_loop(one, &fixed, &steady);
             let found = unit.candidate(one.share)?;
             Some(found.fact(one.time()))
         })
         .collect();
     for number in 0..input.functions.len() {
-        let unit = Unit::of_function(input, number, &fixed_by_call);
+        let unit = Unit::of_function(input, number, &fixed_by_call, &steady);
         found.extend(unit.and_then(|unit| {
             let share = unit.function.share.value;
             Some(
@@ -111,6 +115,22 @@ fn fixed_loads(
     found
 }
 
+/// Loads that nearly always bring what they brought the time before from the same place, with the share of the others.
+fn steady_loads(sites: &ObservedSites<'_>) -> HashMap<(usize, usize), f64> {
+    let same = sites.observed.same_loads.iter();
+    let steady = same.filter(|one| {
+        let seen = &one.seen;
+        seen.executions >= MIN_SEEN
+            && seen.bursts >= MIN_BURSTS
+            && seen.share.value >= 1.0 - MAX_RARE_OUTCOME_OF_CHECK
+    });
+    let sites = steady.filter_map(|one| {
+        let site = sites.users_site(one.at)?;
+        Some((site, 1.0 - one.seen.share.value))
+    });
+    sites.collect()
+}
+
 /// Code that is executed again and again: a loop's iteration, or a call of a function.
 struct Unit<'a> {
     number: usize,
@@ -121,6 +141,7 @@ struct Unit<'a> {
     times: u64,
     entries: u64,
     fixed: &'a HashMap<(usize, usize), u32>,
+    steady: &'a HashMap<(usize, usize), f64>,
     uses: Uses,
 }
 
@@ -144,7 +165,11 @@ enum Operand {
 }
 
 impl<'a> Unit<'a> {
-    fn of_loop(one: &HotLoop<'a>, fixed: &'a HashMap<(usize, usize), u32>) -> Self {
+    fn of_loop(
+        one: &HotLoop<'a>,
+        fixed: &'a HashMap<(usize, usize), u32>,
+        steady: &'a HashMap<(usize, usize), f64>,
+    ) -> Self {
         Self {
             number: one.function,
             function: one.input,
@@ -153,6 +178,7 @@ impl<'a> Unit<'a> {
             times: one.cost.iterations,
             entries: entries(one.input, one.index).unwrap_or(0),
             fixed,
+            steady,
             uses: Uses::of(one.input),
         }
     }
@@ -162,6 +188,7 @@ impl<'a> Unit<'a> {
         input: &'a AnalysisInput,
         number: usize,
         fixed: &'a HashMap<(usize, usize), u32>,
+        steady: &'a HashMap<(usize, usize), f64>,
     ) -> Option<Self> {
         let function = &input.functions[number];
         let calls = function.calls?;
@@ -191,6 +218,7 @@ impl<'a> Unit<'a> {
             times: calls,
             entries: 0,
             fixed,
+            steady,
             uses: Uses::of(function),
         })
     }
@@ -261,25 +289,25 @@ impl<'a> Unit<'a> {
 
     fn check(&self, at: usize) -> Option<Check> {
         let function = self.function;
-        let Flow::CondJump(_) = function.code[at].flow else {
-            return None;
-        };
         let all = function.counts[at] as f64;
-        let taken = function.taken.get(at).copied().flatten()? as f64;
-        let rare = taken.min(all - taken);
-        let seldom = self.per_time(at) < MOST_OF_IT;
-        if seldom || rare > MAX_RARE_OUTCOME_OF_CHECK * all || self.is_end(at, rare) {
+        let compare = match function.code[at].flow {
+            Flow::CondJump(_) => self.compared_by(at)?,
+            Flow::IndirectJump => at,
+            _ => return None,
+        };
+        if self.members.binary_search(&compare).is_err() {
             return None;
         }
-        let reads = function.values.reads(at).iter();
-        let mut flags = reads
-            .filter(|one| one.0 >= FLAGS)
-            .map(|one| function.values.origin(one.1));
-        let Some(Origin::Instruction(compare)) = flags.next() else {
-            return None;
-        };
-        let compare = compare as usize;
-        if self.members.binary_search(&compare).is_err() {
+        let taken = function.taken.get(at).copied().flatten();
+        let counted = taken.map(|taken| taken.min(function.counts[at] - taken) as f64);
+        let counted = counted.filter(|rare| {
+            let usual = self.per_time(at) >= MOST_OF_IT;
+            usual && *rare <= MAX_RARE_OUTCOME_OF_CHECK * all
+        });
+        let observed = || Some(self.unsteady(compare, MAX_DEPTH_OF_CHECK)? * all);
+        let rare = counted.or_else(observed)?;
+        let ends = taken.map_or(0.0, |taken| taken.min(function.counts[at] - taken) as f64);
+        if self.is_end(at, ends) {
             return None;
         }
         let kind = self.operand_of(compare, MAX_DEPTH_OF_CHECK);
@@ -297,6 +325,39 @@ impl<'a> Unit<'a> {
             instructions,
             rare,
             bounds: kind == Operand::Counter && self.leaves(at),
+        })
+    }
+
+    /// The instruction that sets the flags which a branch reads.
+    fn compared_by(&self, branch: usize) -> Option<usize> {
+        let reads = self.function.values.reads(branch).iter();
+        let mut flags = reads.filter(|one| one.0 >= FLAGS);
+        match self.function.values.origin(flags.next()?.1) {
+            Origin::Instruction(compare) => Some(compare as usize),
+            _ => None,
+        }
+    }
+
+    /// The share of an instruction's executions with other operands than the time before, where all are made of what is
+    /// loaded here or does not change; `None` where others are not known to be rare.
+    fn unsteady(&self, at: usize, depth: u32) -> Option<f64> {
+        let (data, depth) = (&self.function.data[at], depth.checked_sub(1)?);
+        if self.per_time(at) < SELDOM_EXECUTIONS {
+            return None;
+        }
+        if data.loads() {
+            return self.steady.get(&(self.number, at)).copied();
+        }
+        let reads = self.function.values.reads(at).iter();
+        let mut read = reads.filter(|one| data.data_reads >> one.0 & 1 == 1 && one.0 < FLAGS);
+        read.try_fold(0.0, |most: f64, one| {
+            if self.operand(one.1, depth) <= Operand::Invariant {
+                return Some(most);
+            }
+            let Origin::Instruction(maker) = self.function.values.origin(one.1) else {
+                return None;
+            };
+            Some(most.max(self.unsteady(maker as usize, depth)?))
         })
     }
 
@@ -472,14 +533,9 @@ impl<'a> Unit<'a> {
             };
             let all = function.counts[at] as f64;
             let taken = function.taken.get(at).copied().flatten().unwrap_or(0) as f64;
-            let reads = function.values.reads(at).iter();
-            let mut flags = reads.filter(|one| one.0 >= FLAGS);
-            let compare = flags.find_map(|one| match function.values.origin(one.1) {
-                Origin::Instruction(compare) => Some(compare as usize),
-                _ => None,
-            });
             self.is_end(at, taken.min(all - taken))
-                && compare
+                && self
+                    .compared_by(at)
                     .is_some_and(|one| self.operand_of(one, MAX_DEPTH_OF_CHECK) == Operand::Counter)
         })
     }

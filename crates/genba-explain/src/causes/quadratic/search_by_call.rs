@@ -55,7 +55,8 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         !site.targets.is_empty() && site.targets.iter().all(|one| is_comparison(input, one))
     };
     let most = (RARE_WAY * cost.iterations as f64) as u64;
-    let rare = |site: &CallSite| function.counts[site.at] <= most;
+    // What is called at the end of a search, not for each of several elements.
+    let once = |site: &CallSite| function.counts[site.at] <= entries;
     // Out of the loop where it is equal.
     let test = (at + 1..=at + MAX_INSTRUCTIONS_TO_TEST)
         .find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
@@ -70,7 +71,7 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let in_other_loops = MAX_IN_OTHER_LOOPS * cost.iterations as f64;
     if !leaves
         || !(others.iter()).all(|site| {
-            brings(site) || compares(site) || rare(site) || takes_apart(input, function, site)
+            brings(site) || compares(site) || once(site) || takes_apart(input, function, site)
         })
         || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
         || !is_usually_innermost(function, index, in_other_loops as u64)

@@ -54,7 +54,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     if seen.repeats_previous.share.value >= MIN_REPEATED_AMONG_FEW {
         return None;
     }
-    let (number, index) = sites.loop_with_head(seen.head)?;
+    let (number, index) = sites.loop_of_runs(seen)?;
     let function = &sites.input.functions[number];
     let members = function.loop_instructions(index);
     let cost = function.loops.get(index as usize)?.as_ref()?;

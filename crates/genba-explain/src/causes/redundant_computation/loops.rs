@@ -34,7 +34,7 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
     let mut shares: Vec<f64> = Vec::new();
     for seen in &sites.observed.repeated_loops {
         let pure = seen.stores_outside <= MAX_CALLS_WITH_EFFECTS;
-        if let (Some((function, index)), true) = (sites.loop_with_head(seen.head), pure)
+        if let (Some((function, index)), true) = (sites.loop_of_runs(seen), pure)
             && let Some((share, _)) =
                 how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)
         {

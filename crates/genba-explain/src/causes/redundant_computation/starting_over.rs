@@ -38,7 +38,7 @@ pub(super) fn starting_over(input: &AnalysisInput) -> Vec<Candidate> {
 fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
     let alike = (seen.starts_as_previous.as_ref())
         .filter(|one| is_enough(one) && one.share.low >= MIN_STARTED_OVER)?;
-    let (number, index) = sites.loop_with_head(seen.head)?;
+    let (number, index) = sites.loop_of_runs(seen)?;
     let function = &sites.input.functions[number];
     let members = function.loop_instructions(index);
     let cost = function.loops.get(index as usize)?.as_ref()?;

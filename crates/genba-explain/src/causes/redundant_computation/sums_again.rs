@@ -55,7 +55,7 @@ pub(super) fn sums_again(input: &AnalysisInput) -> Vec<Candidate> {
 fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
     let again = (seen.loads_as_previous.as_ref())
         .filter(|one| is_enough(one) && one.share.low >= MIN_TERMS_AGAIN)?;
-    let (number, index) = sites.loop_with_head(seen.head)?;
+    let (number, index) = sites.loop_of_runs(seen)?;
     let function = &sites.input.functions[number];
     let members = function.loop_instructions(index);
     let share = function.heat_of(members.iter().copied());

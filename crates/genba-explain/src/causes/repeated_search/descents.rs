@@ -31,7 +31,7 @@ pub(super) fn descent(
 ) -> Option<Candidate> {
     let input = sites.input;
     let alike = starts_alike(seen)?;
-    let (number, index) = sites.loop_with_head(seen.head)?;
+    let (number, index) = sites.loop_of_runs(seen)?;
     let function = &input.functions[number];
     let members = function.loop_instructions(index);
     let callees: Vec<(usize, f64)> = (function.call_sites.iter())

@@ -68,7 +68,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 
 fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option<Candidate> {
     let input = sites.input;
-    let (number, index) = sites.loop_with_head(seen.head)?;
+    let (number, index) = sites.loop_of_runs(seen)?;
     let function = &input.functions[number];
     if seen.stores_outside > MAX_CALLS_WITH_EFFECTS {
         return None;
