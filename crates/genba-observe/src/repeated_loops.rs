@@ -34,6 +34,9 @@ pub struct RepeatedLoop {
     pub seen: Seen,
     /// Runs that repeat the one just before.
     pub repeats_previous: Seen,
+    /// Runs that repeat one of the last [`RECENT_RUNS`] different ones.
+    #[serde(default)]
+    pub repeats_recent: Option<Seen>,
     /// Iterations, counted from the start of their run, up to which it is the same as the run just
     /// before; of those of the longer of both runs. `executions` counts iterations, those of loops inside
     /// with them. What a run loads from one address in all its iterations (a bound, a key) is not compared.
@@ -171,6 +174,9 @@ impl Open {
     }
 }
 
+/// Different runs among which one is a repetition of a recent one: as many as could be kept beside what they follow from.
+pub const RECENT_RUNS: usize = 64;
+
 /// Runs of a loop to which the next one is compared: it may walk along several texts or lists in turn.
 const COMPARED_RUNS: usize = 4;
 
@@ -178,10 +184,26 @@ const COMPARED_RUNS: usize = 4;
 struct LoopOfBurst {
     runs: FastSet<u64>,
     last: Option<u64>,
+    /// The latest different runs, the last one at the end.
+    recent: VecDeque<u64>,
     /// The latest runs, the last one at the end.
     latest: VecDeque<Iterations>,
     /// What the last run loaded.
     loaded: Option<Vec<u64>>,
+}
+
+impl LoopOfBurst {
+    /// Whether a run repeats one of the latest different ones; it is the last of these from now on.
+    fn repeats_recent(&mut self, run: u64) -> bool {
+        let known = self.recent.iter().rposition(|one| *one == run);
+        match known {
+            Some(at) => drop(self.recent.remove(at)),
+            None if self.recent.len() == RECENT_RUNS => drop(self.recent.pop_front()),
+            None => {}
+        }
+        self.recent.push_back(run);
+        known.is_some()
+    }
 }
 
 #[derive(Default)]
@@ -196,6 +218,7 @@ struct Totals {
 struct Found {
     tally: Tally<CodePoint>,
     previous: Tally<CodePoint>,
+    recent: Tally<CodePoint>,
     starts: Tally<CodePoint>,
     near: Tally<CodePoint>,
     common: Tally<CodePoint>,
@@ -211,6 +234,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
     let mut found = Found {
         tally: Tally::new(),
         previous: Tally::new(),
+        recent: Tally::new(),
         starts: Tally::new(),
         near: Tally::new(),
         common: Tally::new(),
@@ -231,6 +255,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
         }
         found.tally.end_of_burst(burst.weight);
         found.previous.end_of_burst(burst.weight);
+        found.recent.end_of_burst(burst.weight);
         found.starts.end_of_burst(burst.weight);
         found.near.end_of_burst(burst.weight);
         found.common.end_of_burst(burst.weight);
@@ -255,6 +280,7 @@ pub(crate) fn repeated_loops(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<
                 head,
                 seen,
                 repeats_previous: found.previous.seen(head)?,
+                repeats_recent: found.recent.seen(head),
                 starts_as_previous: starts,
                 ends_near_earlier: near,
                 loads_as_previous: common,
@@ -371,8 +397,10 @@ impl Found {
             true => !state.runs.insert(one.trace),
             false => state.runs.contains(&one.trace),
         };
+        let recent = state.repeats_recent(one.trace);
         if let Some(last) = state.last.replace(one.trace) {
             self.tally.count(head, known);
+            self.recent.count(head, recent);
             self.previous.count(head, last == one.trace);
             if last == one.trace {
                 self.shares.add(head, one.instructions as f64);

@@ -205,6 +205,33 @@ pub(crate) fn usual_search_of(
     found
 }
 
+/// Whether what a loop loads is compared with constants only: it looks for a delimiter, not for one of many keys.
+pub(crate) fn scans_for_constants(function: &FunctionInput, index: u32) -> bool {
+    let members = function.loop_instructions(index);
+    let loaded = |value: Value| match function.values.origin(value) {
+        Origin::Instruction(at) => {
+            function.data[at as usize].loads() && members.binary_search(&(at as usize)).is_ok()
+        }
+        _ => false,
+    };
+    let executed = |at: &&usize| function.counts.get(**at).is_some_and(|&count| count > 0);
+    members.iter().filter(executed).all(|&at| {
+        let (code, data) = (&function.code[at], &function.data[at]);
+        let reads = function.values.reads(at).iter();
+        let mut compared: Vec<Value> = reads
+            .filter(|one| one.0 < FLAGS && data.data_reads & (1 << one.0) != 0)
+            .map(|one| one.1)
+            .collect();
+        compared.dedup();
+        let of_frame = data.memory.iter().all(|one| one.stack);
+        !matches!(code.mnemonic, "cmp" | "test")
+            || match data.loads() && !of_frame {
+                true => compared.is_empty(),
+                false => compared.len() < 2 || !compared.iter().any(|&one| loaded(one)),
+            }
+    })
+}
+
 /// Moves, comparisons, jumps and the arithmetic of addresses.
 fn is_plain(mnemonic: &str, shortcut: Shortcut) -> bool {
     const NAMES: [&str; 28] = [

@@ -21,6 +21,7 @@ fn alike(input: &AnalysisInput, head: usize, share: f64) -> RepeatedLoop {
         starts_as_previous: Some(seen(share)),
         ends_near_earlier: None,
         loads_as_previous: None,
+        repeats_recent: None,
         distinct_per_burst: 1000.0,
         share_of_instructions: share_of(0.0),
         instructions_per_run: 500.0,

@@ -288,6 +288,7 @@ pub(super) fn repeated_runs(mut input: AnalysisInput, previous: f64) -> Analysis
         starts_as_previous: None,
         ends_near_earlier: None,
         loads_as_previous: None,
+        repeats_recent: None,
         distinct_per_burst: 3.0,
         share_of_instructions: share_of(0.8),
         instructions_per_run: 50.0,

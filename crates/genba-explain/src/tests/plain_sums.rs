@@ -78,6 +78,7 @@ fn is_sum_again(term: Term, in_common: f64, repeated: f64) -> bool {
         starts_as_previous: None,
         ends_near_earlier: None,
         loads_as_previous: Some(seen(in_common)),
+        repeats_recent: None,
         distinct_per_burst: 1000.0,
         share_of_instructions: share_of(0.0),
         instructions_per_run: 500.0,

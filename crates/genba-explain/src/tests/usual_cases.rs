@@ -105,6 +105,7 @@ fn elements_compared(input: &AnalysisInput, same: f64) -> RepeatedLoop {
         starts_as_previous: None,
         ends_near_earlier: None,
         loads_as_previous: None,
+        repeats_recent: None,
         distinct_per_burst: 3.0,
         share_of_instructions: share_of(0.5),
         instructions_per_run: 15.0,

@@ -48,6 +48,19 @@ fn searches_that_end_elsewhere_do_not_repeat_the_one_before() {
 }
 
 #[test]
+fn runs_repeat_a_recent_one_where_few_others_came_in_between() {
+    let recent = |between: u64| {
+        let turns = |one: u64| search(4, 0x1000 + 64 * (one % between));
+        let all = found((0..6 * between).flat_map(turns).collect());
+        let recent = all[0].repeats_recent.expect("it was compared");
+        (recent.share.value, all[0].seen.share.value)
+    };
+    let (few, many) = (recent(40), recent(100));
+    assert!(few.0 > 0.8 && few.0 == few.1, "{few:?}");
+    assert!(many.0 == 0.0 && many.1 > 0.8, "{many:?}");
+}
+
+#[test]
 fn iterations_up_to_the_first_difference_are_the_start_of_the_run_before() {
     // Runs of five and six steps in turn: the fifth step differs, since one leaves there.
     let turns = |one: u64| search(5 + one % 2, 0x1000);

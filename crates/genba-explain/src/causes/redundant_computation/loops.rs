@@ -3,7 +3,7 @@
 use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
 use genba_observe::RepeatedLoop;
 
-use super::{how_repeated, left};
+use super::{how_loop_repeats, left};
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
 use crate::constants::counts::SELDOM_EXECUTIONS;
@@ -16,7 +16,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::loop_inputs::computes_from_loads;
 use crate::patterns::observed_sites::ObservedSites;
-use crate::patterns::search_loops::search_of;
+use crate::patterns::search_loops::{scans_for_constants, search_of};
 
 /// Loops of one function of the source, which may be inlined.
 struct LoopsOfFunction<'a> {
@@ -35,8 +35,7 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
     for seen in &sites.observed.repeated_loops {
         let pure = seen.stores_outside <= MAX_CALLS_WITH_EFFECTS;
         if let (Some((function, index)), true) = (sites.loop_of_runs(seen), pure)
-            && let Some((share, _)) =
-                how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)
+            && let Some((share, _)) = how_loop_repeats(seen)
         {
             repeated.push((function, index, seen));
             shares.push(share.low);
@@ -49,11 +48,12 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
             let here = |index: u32| repeated.iter().any(|one| (one.0, one.1) == (number, index));
             function.loops_around(at).any(here) || sites.loads_one_value(number, at)
         };
-        // What is in a nest of which most is a search is a search as well.
+        // What is in a nest of which most is a search is a search as well; one for delimiters takes the same bytes apart.
         let loops = 0..function.flow.loops().len() as u32;
         let inside = loops.filter(|&inner| is_inside(function, inner, index));
         let searching = inside
             .filter(|&inner| search_of(input, function, inner).is_some())
+            .filter(|&inner| !scans_for_constants(function, inner))
             .map(|inner| function.loop_heat(inner));
         let search = searching.sum::<f64>() > MOST_OF_IT * function.loop_heat(index);
         let of_function = repeated.iter().filter(|one| one.0 == number);
@@ -64,9 +64,11 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         let Some(runs) = entries(function, index).filter(|_| !search) else {
             continue;
         };
+        // Where a delimiter is follows from what is read, and from where on.
+        let scans = search_of(input, function, index).is_some();
         // Each new value of what the loop is handed spoils one repetition: enough must be left.
         let changes = (share - MIN_REPEATED).max(SELDOM_EXECUTIONS) * runs as f64;
-        if !computes_from_loads(function, index, changes, &repeats) {
+        if !scans && !computes_from_loads(function, index, changes, &repeats) {
             continue;
         }
         let head = function.loop_instructions(index)[0];
@@ -136,7 +138,7 @@ impl LoopsOfFunction<'_> {
             return None;
         }
         let seen = hottest.1;
-        let repeated = how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst)?.0;
+        let repeated = how_loop_repeats(seen)?.0;
         let fix = Fix::KeepResult {
             function: self.name.clone(),
         };

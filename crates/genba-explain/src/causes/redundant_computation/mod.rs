@@ -31,7 +31,7 @@ mod starting_over;
 mod sums_again;
 
 use genba_model::{Cause, Estimate, Fix};
-use genba_observe::Seen;
+use genba_observe::{RepeatedLoop, Seen};
 
 use crate::candidate::Candidate;
 use crate::causes::ordered_sorts::ordered_sorts;
@@ -69,6 +69,16 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.extend(results_of_bytes::results_of_bytes(input));
     found
 }
+/// The share of a loop's runs that repeat an earlier one, and whether it is the one just before. Among many different runs
+/// of a burst it is one of the latest.
+fn how_loop_repeats(seen: &RepeatedLoop) -> Option<(Estimate, bool)> {
+    let recent = seen.repeats_recent.as_ref().filter(|one| is_enough(one));
+    how_repeated(&seen.seen, &seen.repeats_previous, seen.distinct_per_burst).or_else(|| {
+        let recent = recent.filter(|one| one.share.low >= MIN_REPEATED_AMONG_FEW)?;
+        Some((recent.share, false))
+    })
+}
+
 /// The share of executions that repeat an earlier one, and whether it is the one just before; `None`
 /// if too few do, or after too many others.
 fn how_repeated(any: &Seen, previous: &Seen, distinct: f64) -> Option<(Estimate, bool)> {

@@ -1,0 +1,109 @@
+//! `invariant-check` where the outcome is another one from phase to phase: what is tested was seen to be what it was the
+//! time before.
+
+use iced_x86::code_asm::*;
+
+use genba_observe::SameLoad;
+
+use crate::causes::invariant_check;
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::observed_data::{TIMES, load_site};
+use crate::tests::observed_repetition::{observations, point, seen};
+use crate::tests::synthetic::{ALL, function, program};
+
+/// A loop over pixels that tests a format and an option of the picture, both as often the one as the other over the whole
+/// run; of the loads so many bring what they brought the time before. A loop of four iterations inside is entered for so many
+/// of a hundred pixels.
+fn pixels(again: f64, entered: u64) -> AnalysisInput {
+    let (half, entries) = (TIMES / 2, TIMES * entered / 100);
+    let heat = |count: u64| 9.0 * count as f64 / ALL / 11.0;
+    let counts = [
+        1000,
+        TIMES,
+        TIMES,
+        TIMES,
+        half,
+        TIMES,
+        TIMES,
+        TIMES,
+        half,
+        TIMES,
+        TIMES,
+        entries,
+        4 * entries,
+        4 * entries,
+        TIMES,
+        TIMES,
+        TIMES,
+        TIMES,
+        1000,
+    ];
+    let one = function(
+        "blit",
+        |a| {
+            let (mut head, mut narrow, mut plain) =
+                (a.create_label(), a.create_label(), a.create_label());
+            let (mut bits, mut store) = (a.create_label(), a.create_label());
+            a.xor(eax, eax)?;
+            a.set_label(&mut head)?;
+            a.mov(ecx, dword_ptr(rdi + 12))?;
+            a.test(ecx, ecx)?;
+            a.je(narrow)?;
+            a.add(r9, 1)?;
+            a.set_label(&mut narrow)?;
+            a.mov(ecx, dword_ptr(rdi + 16))?;
+            a.test(ecx, ecx)?;
+            a.je(plain)?;
+            a.add(r9, 2)?;
+            a.set_label(&mut plain)?;
+            a.test(byte_ptr(rsi + rax), 1)?;
+            a.je(store)?;
+            a.mov(edx, 4)?;
+            a.set_label(&mut bits)?;
+            a.sub(edx, 1)?;
+            a.jne(bits)?;
+            a.set_label(&mut store)?;
+            a.mov(byte_ptr(rsi + rax), r9b)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, r8)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &counts,
+        &counts.map(heat),
+        &[
+            (3, half),
+            (7, half),
+            (10, TIMES - entries),
+            (13, 3 * entries),
+            (17, TIMES - 1000),
+        ],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    for at in [1, 5] {
+        let at = point(&input, 0, at);
+        observed.loads.push(load_site(at, 0.0, Some(0)));
+        observed.same_loads.push(SameLoad {
+            at,
+            seen: seen(again),
+            recent: seen(1.0),
+        });
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn options_that_stay_for_a_phase_are_checks_of_the_loop() {
+    assert_eq!(invariant_check::detect(&pixels(0.999, 0)).len(), 1);
+    // A loop inside that hardly ever runs is no matter.
+    assert_eq!(invariant_check::detect(&pixels(0.999, 5)).len(), 1);
+}
+
+#[test]
+fn options_of_another_object_each_time_and_outer_loops_are_none() {
+    assert!(invariant_check::detect(&pixels(0.9, 0)).is_empty());
+    // Most of the time is in a loop inside.
+    assert!(invariant_check::detect(&pixels(0.999, 100)).is_empty());
+}

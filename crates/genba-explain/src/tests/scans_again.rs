@@ -1,0 +1,67 @@
+//! `redundant-computation` of loops that look for a delimiter where they have looked before.
+
+use iced_x86::code_asm::*;
+
+use genba_model::Fact;
+use genba_model::ObservedFact;
+
+use crate::causes::redundant_computation;
+use crate::input::analysis_input::AnalysisInput;
+use crate::tests::observed_repetition::{CALLS, point, repeated_runs, seen};
+use crate::tests::synthetic::{function, has_fact, program};
+
+/// `while (*p != ':') p++;`, or to the byte in a register; of its runs in a burst, which are of many places, so many repeat
+/// one of the latest ones.
+fn scan(constant: bool, recent: Option<f64>) -> AnalysisInput {
+    let times = 12 * CALLS;
+    let one = function(
+        "field",
+        |a| {
+            let mut head = a.create_label();
+            a.mov(rax, rdi)?;
+            a.set_label(&mut head)?;
+            a.movzx(ecx, byte_ptr(rax))?;
+            a.add(rax, 1)?;
+            match constant {
+                true => a.cmp(cl, i32::from(b':'))?,
+                false => a.cmp(cl, sil)?,
+            }
+            a.jne(head)?;
+            a.ret()
+        },
+        &[CALLS, times, times, times, times, CALLS],
+        &[0.0, 0.2, 0.2, 0.2, 0.2, 0.0],
+        &[(4, times - CALLS)],
+    );
+    let input = program(vec![one]);
+    let head = point(&input, 0, 1);
+    let mut input = repeated_runs(input, 0.0);
+    let observed = input.observed.as_mut().expect("observations");
+    let seen_loop = &mut observed.repeated_loops[0];
+    seen_loop.head = head;
+    seen_loop.distinct_per_burst = 300.0;
+    seen_loop.repeats_recent = recent.map(seen);
+    input
+}
+
+#[test]
+fn scans_for_a_delimiter_in_what_was_just_scanned_are_found() {
+    let found = redundant_computation::detect(&scan(true, Some(0.9)));
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Observed(ObservedFact::RepeatedLoops { share, .. }) if share.value == 0.9
+    )));
+}
+
+#[test]
+fn scans_of_other_texts_passes_over_all_of_them_and_searches_for_keys_are_none() {
+    for input in [
+        scan(true, Some(0.5)),
+        // A program that goes over all its texts again: too many came in between.
+        scan(true, Some(0.0)),
+        scan(true, None),
+        scan(false, Some(0.9)),
+    ] {
+        assert!(redundant_computation::detect(&input).is_empty());
+    }
+}
