@@ -273,25 +273,49 @@ fn is_constant(function: &FunctionInput, value: Value) -> bool {
 }
 
 /// Whether a loop chooses values by conditional moves or flags and uses them in no address: then neither the branches nor
-/// the loads of a burst show what it chose. They do where the value is only tested, or handed to a call (the shorter of two
-/// lengths to `memcmp`).
+/// the loads of a burst show what it chose. They do where the value is only tested (less, equal or greater, in one register), or
+/// handed to a call (the shorter of two lengths to `memcmp`).
 pub(crate) fn chooses_unseen(function: &FunctionInput, members: &[usize]) -> bool {
     let addresses = address_numbers(function, members);
     let uses = Uses::of(function);
-    let is_shown = |value: Value| {
-        let readers = uses.readers(value);
-        let shows = |&at: &usize| {
-            matches!(function.code[at].mnemonic, "cmp" | "test")
-                || function.data[at].opaque == Some(Opaque::Call)
-        };
-        !readers.is_empty() && readers.iter().all(shows)
-    };
     let executed = members.iter().filter(|&&at| function.counts[at] > 0);
     executed.copied().any(|at| {
         let name = function.code[at].mnemonic;
         let chooses = name.starts_with("cmov") || name.starts_with("set");
         let mut made = (function.values.writes(at).iter()).filter(|one| one.0 < FLAGS);
         (chooses || matches!(name, "adc" | "sbb"))
-            && made.any(|one| !addresses.contains(&one.1.number) && !is_shown(one.1))
+            && made
+                .any(|one| !addresses.contains(&one.1.number) && !is_shown(function, &uses, one.1))
     })
+}
+
+/// Whether a value, and what it is moved to, is read by tests and calls only.
+fn is_shown(function: &FunctionInput, uses: &Uses, value: Value) -> bool {
+    let values = &function.values;
+    let mut followed = vec![value];
+    let mut next = 0;
+    let mut read = false;
+    while let Some(&value) = followed.get(next) {
+        next += 1;
+        if next > MAX_VALUES_FOLLOWED {
+            return false;
+        }
+        for at in uses.readers(value) {
+            let (name, data) = (function.code[at].mnemonic, &function.data[at]);
+            if matches!(name, "cmp" | "test") || data.opaque == Some(Opaque::Call) {
+                read = true;
+                continue;
+            }
+            let goes_on = matches!(name, "mov" | "movzx" | "movsx" | "movsxd" | "adc" | "sbb");
+            if !goes_on || !data.memory.is_empty() {
+                return false;
+            }
+            let made = values.writes(at).iter().filter(|one| one.0 < FLAGS);
+            let new: Vec<Value> = (made.map(|one| one.1))
+                .filter(|one| !followed.contains(one))
+                .collect();
+            followed.extend(new);
+        }
+    }
+    read
 }

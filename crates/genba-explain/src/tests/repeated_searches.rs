@@ -77,6 +77,8 @@ enum Choice {
     Unseen,
     /// Without a branch, but the chosen value is only tested.
     Tested,
+    /// The same of less, equal or greater in one register.
+    ThreeWay,
 }
 
 /// `for (i = 0; i < 8; i++) if (p[i] - key < best) { best = p[i] - key; place = i; }`, or `if (min(p[i] - key, best)) …`.
@@ -95,11 +97,17 @@ fn nearest(choice: Choice) -> AnalysisInput {
                 Choice::ByBranch => a.jae(next)?,
                 Choice::Unseen => a.nop()?,
                 Choice::Tested => a.cmova(rdx, r9)?,
+                Choice::ThreeWay => a.seta(dl)?,
             }
             match choice {
                 Choice::ByBranch => a.mov(r9, rdx)?,
                 Choice::Unseen => a.cmovb(r9, rdx)?,
                 Choice::Tested => a.test(rdx, rdx)?,
+                Choice::ThreeWay => a.sbb(dl, 0)?,
+            }
+            match choice {
+                Choice::ThreeWay => a.cmp(dl, 1)?,
+                _ => a.nop()?,
             }
             a.set_label(&mut next)?;
             a.add(rcx, 1)?;
@@ -109,10 +117,10 @@ fn nearest(choice: Choice) -> AnalysisInput {
             a.ret()
         },
         &[
-            runs, times, times, times, times, times, times, times, times, runs, runs,
+            runs, times, times, times, times, times, times, times, times, times, runs, runs,
         ],
-        &[0.0, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0],
-        &[(8, times - runs)],
+        &[0.0, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0],
+        &[(9, times - runs)],
     );
     let mut input = program(vec![one]);
     if choice == Choice::ByBranch {
@@ -127,6 +135,7 @@ fn search_that_chooses_by_a_key_in_a_register_without_a_branch_is_not_known_to_r
     assert_eq!(found(Choice::ByBranch), 1);
     assert_eq!(found(Choice::Unseen), 0);
     assert_eq!(found(Choice::Tested), 1, "branches show it");
+    assert_eq!(found(Choice::ThreeWay), 1, "branches show it");
 }
 
 /// A descent through a tree of eight levels: steps to the left are a loop inside of the one for steps to the right.
