@@ -48,7 +48,7 @@ const CHANGED_BY_CALLS: Locations = 0b1111_1100_0111 | ((1 << 40) - 1) << 16;
 const FLAGS: Locations = 0b11_1111 << 64;
 
 /// Blocks that are followed to see whether a result is read.
-const MAX_BLOCKS: usize = 64;
+const MAX_BLOCKS: usize = 200;
 
 /// Where a result is: registers, and places in the frame, by their distance from the stack pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,13 +151,49 @@ pub fn asked_if(
     [(general, vector), (vector, general)]
         .into_iter()
         .find_map(|(kind, other)| {
-            let found = of(kind[0]).asked_if(block, call, held(kind))?;
+            let returned = match of(0).leaves_as_entered(kind[0]) {
+                true => 0,
+                false => kind[0],
+            };
+            let found = of(returned).asked_if(block, call, held(kind))?;
             let no_result = of(0).is_read_from((block, call + 1), held(other)) == Some(false);
             no_result.then_some(found)
         })
 }
 
 impl Function<'_> {
+    /// Whether the function may return with a register as its caller left it: then it returns nothing in it.
+    fn leaves_as_entered(&self, register: Locations) -> bool {
+        let Self {
+            code, data, flow, ..
+        } = *self;
+        let blocks = flow.blocks();
+        let mut work: Vec<BlockId> = if blocks.is_empty() { vec![] } else { vec![0] };
+        let mut next = 0;
+        while let Some(&block) = work.get(next) {
+            next += 1;
+            let changes = |at: &u32| {
+                let flow = code[*at as usize].flow;
+                let calls = matches!(flow, Flow::Call(_) | Flow::IndirectCall);
+                calls || data[*at as usize].writes & register != 0
+            };
+            let range = blocks[block as usize].instructions.clone();
+            if range.clone().any(|at| changes(&at)) {
+                continue;
+            }
+            let last = range.last().map(|at| code[at as usize].flow);
+            if last == Some(Flow::Return) {
+                return true;
+            }
+            for &to in &blocks[block as usize].successors {
+                if !work.contains(&to) {
+                    work.push(to);
+                }
+            }
+        }
+        false
+    }
+
     fn asked_if(&self, block: BlockId, call: usize, mut held: Held) -> Option<AskedIf> {
         let end = self.flow.blocks()[block as usize].instructions.end as usize;
         for at in call + 1..end {
@@ -373,5 +409,23 @@ mod tests {
         let mut stored = bytes;
         stored[3..6].copy_from_slice(&[0x48, 0x89, 0x07]);
         assert_eq!(of(&stored), None);
+    }
+
+    #[test]
+    fn function_that_may_return_a_register_as_it_was_returns_nothing_in_it() {
+        // test edi, edi; je +11; call [rsi+0x10]; cmp dword ptr [r15], 5; je +2; mov [rbx], eax; ret
+        let bytes = [
+            0x85, 0xff, 0x74, 0x0b, 0xff, 0x56, 0x10, 0x41, 0x83, 0x3f, 0x05, 0x74, 0x02, 0x89,
+            0x03, 0xc3,
+        ];
+        let dropped = AskedIf::Branch {
+            at: 4,
+            dropped_if_taken: true,
+        };
+        assert_eq!(of(&bytes), Some(dropped));
+        // Where all ways call, the caller may get the result.
+        let mut always = bytes;
+        always[0..4].fill(0x90);
+        assert_eq!(of(&always), None);
     }
 }
