@@ -27,8 +27,8 @@ use crate::causes::loop_invariant_call::arguments;
 use crate::constants::counts::MAX_MULTIPLIED_POWER;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    AROUND_CALL_SAVED, CYCLES_OF_VALUE_TEST, MIN_BURSTS, MIN_CYCLES_SPARED,
-    MIN_CYCLES_SPARED_BY_STEADY_VALUE, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK,
+    AROUND_CALL_SAVED, CYCLES_OF_MISPREDICTED_TEST, CYCLES_OF_VALUE_TEST, MIN_BURSTS,
+    MIN_CYCLES_SPARED, MIN_CYCLES_SPARED_BY_STEADY_VALUE, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK,
     MIN_SHARE_OF_STEADY_VALUE, MIN_USUAL_VALUE, MIN_USUAL_VALUE_OF_LOOP,
 };
 use crate::constants::registers::XMM0;
@@ -270,6 +270,8 @@ fn known_call<'a>(scene: &Scene<'a>, site: &'a CallSite) -> Option<KnownCall<'a>
         return None;
     };
     let arguments = arguments(&target.function).unwrap_or_default();
+    let share = share_of_target(scene.sites.input, scene.number, target);
+    let least = least_usual(share * scene.all / target.count.max(1) as f64);
     let (location, load, (values, usual)) = (arguments.iter())
         .filter(|&&location| location >= XMM0)
         .filter_map(|&location| {
@@ -280,7 +282,7 @@ fn known_call<'a>(scene: &Scene<'a>, site: &'a CallSite) -> Option<KnownCall<'a>
             let one = *scene.values.get(&load)?;
             Some((location, load, (one, *one.values.first()?)))
         })
-        .rfind(|(_, _, (_, usual))| usual.share.low >= MIN_USUAL_VALUE)?;
+        .rfind(|(_, _, (_, usual))| usual.share.low >= least)?;
     let exponent = location == XMM0 + 1 && is_power(&target.function);
     let number = match values.size {
         8 => f64::from_bits(usual.value),
@@ -297,8 +299,15 @@ fn known_call<'a>(scene: &Scene<'a>, site: &'a CallSite) -> Option<KnownCall<'a>
             true => KnownValueKind::Exponent,
             false => KnownValueKind::Argument,
         },
-        share: share_of_target(scene.sites.input, scene.number, target),
+        share,
     })
+}
+
+/// The share of its usual value from which a test for it pays beside a call of so many cycles: what is spared outweighs
+/// mispredictions in up to twice the rest.
+fn least_usual(cycles: f64) -> f64 {
+    let lost = 2.0 * CYCLES_OF_MISPREDICTED_TEST;
+    (lost / (cycles + lost)).clamp(MIN_USUAL_VALUE_OF_LOOP, MIN_USUAL_VALUE)
 }
 
 fn is_power(name: &str) -> bool {
@@ -347,5 +356,12 @@ mod tests {
         assert_eq!(text_of(0x3ff0_0000_0000_0000, 8, true), "1");
         assert_eq!(text_of(0, 4, true), "0");
         assert_eq!(text_of(12, 8, false), "12");
+    }
+
+    #[test]
+    fn rarer_values_pay_beside_longer_calls() {
+        assert_eq!(least_usual(0.0), MIN_USUAL_VALUE);
+        assert!((least_usual(40.0) - 0.5).abs() < 1e-12);
+        assert_eq!(least_usual(1000.0), MIN_USUAL_VALUE_OF_LOOP);
     }
 }
