@@ -3,7 +3,8 @@
 //!
 //! Only bytes count that the function was given by address and length (`memset`, `memcpy`,
 //! `strncpy`): what it writes for itself is its own business. Attributed to the call in the user's
-//! own code. What is neither read nor overwritten in the burst is unknown: it widens the interval.
+//! own code. A fill or copy that the compiler made of one string instruction (`rep stos`) counts as such a call of itself.
+//! What is neither read nor overwritten in the burst is unknown: it widens the interval.
 
 use genba_model::{Burst, CodePoint, Observed};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use crate::tally::{Fates, Partners, Seen};
 pub struct OverwrittenBuffer {
     /// The call in the user's own code.
     pub at: CodePoint,
-    /// The function that it calls.
+    /// The function that it calls; itself for a string instruction.
     pub target: CodePoint,
     /// Bytes that were overwritten unread, of those whose fate was seen; the interval includes what
     /// the others may be.
@@ -34,6 +35,9 @@ pub struct OverwrittenBuffer {
 
 /// Bytes from which on a filled stretch is a buffer.
 const MIN_BUFFER_BYTES: f64 = 64.0;
+
+/// Longest store of an instruction that is no string instruction.
+const MAX_VECTOR_BYTES: u16 = 64;
 
 /// Largest length that an argument is taken for.
 const MAX_LENGTH: u64 = 1 << 40;
@@ -53,6 +57,8 @@ pub(crate) fn overwritten_buffers(
         let mut stack = CallStack::default();
         // The call that each number in the map stands for.
         let mut calls: Vec<(Key, u32)> = Vec::new();
+        // String instructions so far.
+        let mut executed = 0;
         for event in &burst.events {
             stack.event(event);
             match event.what {
@@ -71,7 +77,13 @@ pub(crate) fn overwritten_buffers(
                     ..
                 } => {
                     let site = stack.user_site(event.at, code);
-                    let own = filling(&stack, event.at, address, code).map(|(key, activation)| {
+                    let bulk = size > MAX_VECTOR_BYTES && code.is_own(event.at.module);
+                    executed += u32::from(bulk);
+                    let own = match bulk {
+                        true => Some(((event.at, event.at), executed)),
+                        false => filling(&stack, event.at, address, code),
+                    };
+                    let own = own.map(|(key, activation)| {
                         if calls.last().is_none_or(|last| *last != (key, activation)) {
                             calls.push((key, activation));
                             filled.entry(key).or_default().1 += 1;
@@ -200,6 +212,23 @@ mod tests {
             (found[0].seen.executions, found[0].bytes_per_call),
             (640, 128.0)
         );
+    }
+
+    #[test]
+    fn string_instruction_that_clears_what_was_hardly_used_is_found() {
+        let mut events = Vec::new();
+        for _ in 0..5 {
+            events.push(store(0x10, 0x1000, 1024, 1, 0));
+            events.push(store(0x20, 0x1000, 8, 0, 3));
+            events.push(load(0x24, 0x1000, 8, 3));
+            events.push(load(0x28, 0x1008, 8, 0));
+        }
+        let found = overwritten_buffers(&[burst(events)], &AllOwn);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let one = &found[0];
+        assert_eq!((one.at, one.target), (at(0x10), at(0x10)));
+        assert_eq!((one.overwritten_by, one.bytes_per_call), (at(0x10), 1024.0));
+        assert!(one.seen.share.value > 0.98, "{one:?}");
     }
 
     #[test]

@@ -59,18 +59,52 @@ pub(crate) fn is_clearing_function(name: &str) -> bool {
     matches!(stem, Some("memset" | "bzero"))
 }
 
+/// What fills a buffer: a function that is called, or a string instruction.
+struct Fill {
+    name: String,
+    executions: u64,
+    /// Of all time.
+    share: f64,
+    /// Whether it fills with one value.
+    clears: bool,
+}
+
+fn fill_of(
+    sites: &ObservedSites<'_>,
+    (number, at): (usize, usize),
+    one: &OverwrittenBuffer,
+) -> Option<Fill> {
+    if one.target == one.at {
+        let function = &sites.input.functions[number];
+        let mut words = function.code[at].text.split_whitespace();
+        return Some(Fill {
+            name: format!("{} {}", words.next()?, words.next()?),
+            executions: function.counts[at],
+            share: function.heat[at],
+            clears: function.code[at].text.contains("stos"),
+        });
+    }
+    let target = sites.target((number, at), one.target)?;
+    Some(Fill {
+        name: target.function.clone(),
+        executions: target.count,
+        share: share_by_bytes(sites, one, target),
+        clears: is_clearing_function(&target.function),
+    })
+}
+
 fn buffer(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidate> {
     let (number, at) = sites.users_site(one.at)?;
     if !is_enough(&one.seen) || !is_overwritten(one.seen.share) {
         return None;
     }
-    let target = sites.target((number, at), one.target)?;
+    let fill = fill_of(sites, (number, at), one)?;
     // What a clear writes is not a result: that nobody used it means that it was not needed.
-    let cleared_again = one.overwritten_by == one.at && is_clearing_function(&target.function);
+    let cleared_again = one.overwritten_by == one.at && fill.clears;
     if !cleared_again && !comes_first(sites, (number, at), one.overwritten_by) {
         return None;
     }
-    let share = share_by_bytes(sites, one, target);
+    let share = fill.share;
     if share < MIN_SHARE_OF_REPEATED_WORK {
         return None;
     }
@@ -87,10 +121,10 @@ fn buffer(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidat
             SavedTime::of(1.0 - share, REST_SAVED_WITHOUT_EVICTION),
         ]);
     }
-    found.executions = Some(target.count);
+    found.executions = Some(fill.executions);
     Some(
         found
-            .fact(sites.overwritten_buffer(one, target))
+            .fact(sites.overwritten_buffer(one, fill.name))
             .fact(ObservedFact::FillTime { share }),
     )
 }

@@ -98,7 +98,7 @@ fn text(sites: &ObservedSites<'_>, one: &OverwrittenBuffer) -> Option<Candidate>
     found.executions = Some(target.count);
     Some(
         found
-            .fact(sites.overwritten_buffer(one, target))
+            .fact(sites.overwritten_buffer(one, target.function.clone()))
             .fact(ObservedFact::FillTime { share }),
     )
 }

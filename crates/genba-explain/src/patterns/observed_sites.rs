@@ -120,10 +120,10 @@ impl<'a> ObservedSites<'a> {
     pub(crate) fn overwritten_buffer(
         &self,
         one: &OverwrittenBuffer,
-        target: &CallTarget,
+        function: String,
     ) -> ObservedFact {
         ObservedFact::OverwrittenBuffer {
-            function: target.function.clone(),
+            function,
             bytes: one.bytes_per_call,
             share: one.seen.share,
             overwritten_line: self.line(one.overwritten_by),

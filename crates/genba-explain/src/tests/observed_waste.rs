@@ -126,6 +126,46 @@ fn buffer_that_is_cleared_and_cleared_again_unused_is_found() {
     assert_eq!(found[0].fix, Fix::ClearUsedPart);
 }
 
+/// A request whose fields the compiler clears, or copies from a template, by one string instruction.
+fn string_instruction(clears: bool) -> AnalysisInput {
+    let one = function(
+        "parse",
+        |a| {
+            a.mov(ecx, 800)?;
+            match clears {
+                true => a.rep().stosq()?,
+                false => a.rep().movsq()?,
+            }
+            a.ret()
+        },
+        &[1_000_000; 3],
+        &[0.0, 0.4, 0.0],
+        &[],
+    );
+    let mut input = program(vec![one]);
+    let at = point(&input, 0, 1);
+    let mut observed = observations();
+    observed.overwritten_buffers.push(OverwrittenBuffer {
+        at,
+        target: at,
+        seen: seen(0.97),
+        unknown: 0.0,
+        bytes_per_call: 6400.0,
+        overwritten_by: at,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn clear_by_a_string_instruction_is_found_a_copy_is_a_result() {
+    let found = dead_store::detect(&string_instruction(true));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::ClearUsedPart);
+    assert!((found[0].share.unwrap_or(0.0) - 0.4).abs() < 1e-9);
+    assert!(dead_store::detect(&string_instruction(false)).is_empty());
+}
+
 #[test]
 fn copy_that_the_next_copy_overwrites_unread_is_a_result() {
     assert!(dead_store::detect(&filled_again("memcpy")).is_empty());
