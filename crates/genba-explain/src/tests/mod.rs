@@ -37,6 +37,7 @@ mod observed_repetition;
 mod observed_waste;
 mod ordered_sorts;
 mod own_comparisons;
+mod packed_searches;
 mod paths;
 mod phased_checks;
 mod places;

@@ -65,3 +65,12 @@ fn scans_of_other_texts_passes_over_all_of_them_and_searches_for_keys_are_none()
         assert!(redundant_computation::detect(&input).is_empty());
     }
 }
+
+#[test]
+fn runs_that_counts_contradict_are_not_believed() {
+    // Each iteration was a run to bursts: the loop was entered once.
+    let mut input = scan(true, Some(0.9));
+    let cost = input.functions[0].loops[0].as_mut().expect("a loop");
+    cost.entries = Some(1);
+    assert!(redundant_computation::detect(&input).is_empty());
+}

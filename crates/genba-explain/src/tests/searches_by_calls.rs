@@ -18,7 +18,7 @@ enum Second {
     DoesSomethingElse,
 }
 
-fn call(at: usize, function: &str, module: &str, count: u64) -> CallSite {
+pub(super) fn call(at: usize, function: &str, module: &str, count: u64) -> CallSite {
     CallSite {
         at,
         targets: vec![CallTarget {
