@@ -17,7 +17,7 @@
 //! 1997; F. Chow, "Minimizing register usage penalty at procedure calls", PLDI 1988 (shrink-wrapping,
 //! which compilers do only where the frame is not needed on the way); serde_json 0e90b61b8cef.
 
-use genba_code::{Flow, Opaque, STACK_POINTER};
+use genba_code::{Flow, Location, Opaque, STACK_POINTER};
 use genba_model::{Cause, Estimate, Fix, PathFact};
 
 use crate::candidate::Candidate;
@@ -137,7 +137,7 @@ fn frame_for_the_rest(
         let idly = |at: &usize| saved_by(function, *at) & idle != 0;
         return Some(frame.into_iter().filter(idly).collect());
     }
-    let free = (needed & !XMM_AND_UP).count_ones() <= FREE_REGISTERS;
+    let free = registers_without_copies(function, usual, &frame) <= FREE_REGISTERS;
     (for_the_rest && free && !others).then_some(frame)
 }
 
@@ -257,6 +257,33 @@ fn registers_of(function: &FunctionInput, list: &[usize], frame: &[usize]) -> u1
     bits(all & !(1 << STACK_POINTER))
         .filter(|&location| location < XMM0)
         .fold(0, |all, location| all | 1 << location)
+}
+
+/// How many general registers the usual path needs where arguments stay in the registers in which they came: copies of
+/// them in saved registers are for the rest.
+fn registers_without_copies(function: &FunctionInput, usual: &[usize], frame: &[usize]) -> u32 {
+    let values = &function.values;
+    // The saved register that an instruction copies an argument to, and that argument's register.
+    let copied = |at: usize| {
+        let data = &function.data[at];
+        let plain = function.code[at].mnemonic == "mov" && data.memory.is_empty();
+        let saved = bits(data.writes & CALLEE_SAVED).next()?;
+        let argument = values.location_at_entry(values.written(at, saved)?)?;
+        (plain && argument != saved).then_some((saved, argument))
+    };
+    let copies: Vec<(Location, Location)> = usual.iter().filter_map(|&at| copied(at)).collect();
+    let others: Vec<usize> = (usual.iter().copied())
+        .filter(|&at| copied(at).is_none())
+        .collect();
+    let is_asked = |argument: Location| {
+        let mut read = others.iter().flat_map(|&at| values.reads(at));
+        read.any(|&(location, value)| {
+            location == argument && values.location_at_entry(value) == Some(argument)
+        })
+    };
+    let spare = copies.iter().filter(|one| is_asked(one.1));
+    let spare = spare.fold(0, |all, one| all | 1u128 << one.0);
+    (registers_of(function, &others, frame) & !spare & !XMM_AND_UP).count_ones()
 }
 
 /// How often calls leave the usual path.

@@ -93,6 +93,72 @@ fn registers_saved_for_a_rare_call_are_found() {
     assert!(residual.low < 0.3);
 }
 
+/// `add`: six arguments, which are copied to saved registers for the flush of a full buffer and stored; with other values
+/// of its own in so many more registers.
+fn event(busy: bool) -> FunctionInput {
+    let mut one = function(
+        "add",
+        |a| {
+            let (mut cold, mut warm, mut callee) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.push(rbx)?;
+            a.push(rbp)?;
+            a.push(r12)?;
+            a.push(r13)?;
+            a.mov(rbx, rdi)?;
+            a.mov(ebp, esi)?;
+            a.mov(r12d, ecx)?;
+            a.mov(r13, r8)?;
+            a.mov(ecx, dword_ptr(rdi + 8))?;
+            a.cmp(ecx, dword_ptr(rdi + 12))?;
+            a.je(cold)?;
+            a.set_label(&mut warm)?;
+            a.mov(rax, qword_ptr(rbx))?;
+            a.mov(qword_ptr(rax + rcx * 8), r13)?;
+            match busy {
+                // Both halves of a product, and two more.
+                true => a.mul(r10)?,
+                false => a.mov(dword_ptr(rax + 8), r12d)?,
+            }
+            match busy {
+                true => a.add(r9, r11)?,
+                false => a.mov(dword_ptr(rax + 12), ebp)?,
+            }
+            match busy {
+                true => a.mov(qword_ptr(rsi + r12), rbp)?,
+                false => a.mov(dword_ptr(rax + 16), r9d)?,
+            }
+            a.add(dword_ptr(rbx + 8), 1)?;
+            a.pop(r13)?;
+            a.pop(r12)?;
+            a.pop(rbp)?;
+            a.pop(rbx)?;
+            a.ret()?;
+            a.set_label(&mut cold)?;
+            a.call(callee)?;
+            a.jmp(warm)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[[CALLS; 22].as_slice(), &[100, 100, 0]].concat(),
+        &[[0.04; 22].as_slice(), &[0.0; 3]].concat(),
+        &[(10, 100)],
+    );
+    one.call_sites.push(call(22, "flush", 100, 100.0));
+    let cycles = one
+        .heat
+        .iter()
+        .map(|heat| Some(Estimate::exact(4.0 * heat)));
+    one.cycles = cycles.collect();
+    one
+}
+
+#[test]
+fn copies_of_arguments_for_the_rare_path_need_no_registers_of_the_usual_one() {
+    let found = |busy| cold_path_in_hot_function::detect(&program(vec![event(busy)])).len();
+    assert_eq!((found(false), found(true)), (1, 0));
+}
+
 #[test]
 fn registers_that_the_usual_path_needs_or_a_library_saves_are_not_reported() {
     let mut of_library = put(false, 100, true);
