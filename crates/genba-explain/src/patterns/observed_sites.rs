@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use genba_model::{CodePoint, ObservedFact};
-use genba_observe::{Observations, OverwrittenBuffer, RepeatedLoop, Seen};
+use genba_observe::{Observations, OverwrittenBuffer, RedundantCall, RepeatedLoop, Seen};
 
 use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MAX_PART_OF_REPEATED_CALL, MIN_BURSTS,
@@ -143,11 +143,19 @@ impl<'a> ObservedSites<'a> {
     /// call with results in memory has most of the instructions, and repeats the one before. What it finds out is
     /// then the same as well, and need not be so in another program.
     pub(crate) fn repeats_as_a_whole(&self) -> bool {
+        self.does_most_again(|call| &call.repeats_previous)
+    }
+
+    /// The same of a program that does its work on a few texts in turn.
+    pub(crate) fn repeats_in_turn(&self) -> bool {
+        self.does_most_again(|call| &call.seen)
+    }
+
+    fn does_most_again(&self, repeated: impl Fn(&RedundantCall) -> &Seen) -> bool {
         self.observed.redundant_calls.iter().any(|call| {
-            let previous = &call.repeats_previous;
             call.stores_outside > MAX_CALLS_WITH_EFFECTS
                 && call.share_of_instructions.value > MAX_PART_OF_REPEATED_CALL
-                && previous.share.low >= MIN_REPEATED
+                && repeated(call).share.low >= MIN_REPEATED
         })
     }
 

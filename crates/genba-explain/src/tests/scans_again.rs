@@ -2,12 +2,12 @@
 
 use iced_x86::code_asm::*;
 
-use genba_model::Fact;
-use genba_model::ObservedFact;
+use genba_model::{Fact, ObservedFact};
+use genba_observe::RedundantCall;
 
 use crate::causes::redundant_computation;
 use crate::input::analysis_input::AnalysisInput;
-use crate::tests::observed_repetition::{CALLS, point, repeated_runs, seen};
+use crate::tests::observed_repetition::{CALLS, point, repeated_runs, seen, share_of};
 use crate::tests::synthetic::{function, has_fact, program};
 
 /// `while (*p != ':') p++;`, or to the byte in a register; of its runs in a burst, which are of many places, so many repeat
@@ -61,9 +61,37 @@ fn scans_of_other_texts_passes_over_all_of_them_and_searches_for_keys_are_none()
         scan(true, Some(0.0)),
         scan(true, None),
         scan(false, Some(0.9)),
+        // Benchmarks: the same text as just before, or some texts in turn, taken apart by a function.
+        at_once(0.9, None),
+        at_once(0.0, Some(0.9)),
     ] {
         assert!(redundant_computation::detect(&input).is_empty());
     }
+}
+
+/// Scans of which so many are the same as just before, in a program whose one call with results does the same again so often.
+fn at_once(previous: f64, whole: Option<f64>) -> AnalysisInput {
+    let mut input = scan(true, Some(0.9));
+    let observed = input.observed.as_mut().expect("observations");
+    observed.repeated_loops[0].repeats_previous = seen(previous);
+    let head = observed.repeated_loops[0].head;
+    observed
+        .redundant_calls
+        .extend(whole.map(|again| RedundantCall {
+            at: head,
+            target: head,
+            seen: seen(again),
+            repeats_previous: seen(0.0),
+            distinct_per_burst: 3.0,
+            share_of_instructions: share_of(0.95),
+            instructions_per_call: 2000.0,
+            stores_outside: 1.0,
+            about_one_object: 0.0,
+            moved: None,
+            recaptured: None,
+            elsewhere: None,
+        }));
+    input
 }
 
 #[test]

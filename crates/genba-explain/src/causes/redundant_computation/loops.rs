@@ -41,6 +41,7 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
             shares.push(share.low);
         }
     }
+    let in_turn = sites.repeats_in_turn();
     let mut groups: Vec<LoopsOfFunction<'_>> = Vec::new();
     for (&(number, index, seen), share) in repeated.iter().zip(shares) {
         let function = &input.functions[number];
@@ -64,8 +65,12 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         let Some(runs) = entries(function, index).filter(|_| !search) else {
             continue;
         };
-        // Where a delimiter is follows from what is read, and from where on.
+        // Where a delimiter is follows from what is read, and from where on. A program that takes the same texts apart
+        // again and again, as benchmarks do, does so on purpose.
         let scans = search_of(input, function, index).is_some();
+        if scans && (in_turn || scans_with_all_around(&sites, (number, index), seen)) {
+            continue;
+        }
         // Each new value of what the loop is handed spoils one repetition: enough must be left.
         let changes = (share - MIN_REPEATED).max(SELDOM_EXECUTIONS) * runs as f64;
         if !scans && !computes_from_loads(function, index, changes, &repeats) {
@@ -109,6 +114,24 @@ fn are_all_of_loop_around(function: &FunctionInput, index: u32, repeated: &[u32]
     };
     let part = function.heat_of(whole.iter().copied().filter(repeats));
     part > MAX_PART_OF_LOOP_AROUND * function.heat_of(whole)
+}
+
+/// Whether what repeats is more than a scan: it scans the same as just before, or the outermost loop around it does the same
+/// again.
+fn scans_with_all_around(
+    sites: &ObservedSites<'_>,
+    (number, index): (usize, u32),
+    seen: &RepeatedLoop,
+) -> bool {
+    let loops = sites.input.functions[number].flow.loops();
+    let parent = |index: u32| loops[index as usize].parent;
+    let outermost = std::iter::successors(parent(index), |&one| parent(one)).last();
+    let again = |one: &RepeatedLoop| {
+        let place = outermost.map(|outermost| (number, outermost));
+        one.seen.share.value >= MIN_REPEATED && place.is_some() && sites.loop_of_runs(one) == place
+    };
+    seen.repeats_previous.share.value >= MIN_REPEATED
+        || sites.observed.repeated_loops.iter().any(again)
 }
 
 /// Whether an innermost loop is another one or inside it.
