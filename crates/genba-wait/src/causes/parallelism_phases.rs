@@ -74,8 +74,10 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         (WaitCause::SerialSection, serial),
         (WaitCause::Imbalance, uneven),
     ] {
-        // Where nobody was seen waiting for it, who works alone keeps nobody from work.
-        let Some(waiter) = who_waits_for(view, &sum, &workers) else {
+        // Where nobody was seen waiting for it, who works alone keeps nobody from work; nor does it those that never work, such
+        // as a server's threads for jobs that do not come.
+        let only_workers = cause == WaitCause::SerialSection;
+        let Some(waiter) = who_waits_for(view, &sum, &workers, only_workers) else {
             continue;
         };
         let holder = most(&sum.places).map(|(place, _)| place.clone());
@@ -104,8 +106,13 @@ fn alone(view: &View<'_>) -> Vec<Found> {
 }
 
 /// Where threads waited longest for those that worked alone there: such as work themselves rather
-/// than the one that only waits for all of them.
-fn who_waits_for(view: &View<'_>, sum: &Alone, workers: &HashMap<u32, usize>) -> Option<WaitPlace> {
+/// than the one that only waits for all of them, which does not count if only workers do.
+fn who_waits_for(
+    view: &View<'_>,
+    sum: &Alone,
+    workers: &HashMap<u32, usize>,
+    only_workers: bool,
+) -> Option<WaitPlace> {
     let mut places: BTreeMap<(bool, &WaitPlace), f64> = BTreeMap::new();
     for (index, (state, seen)) in (0u32..).zip(view.states.iter().zip(&view.recording.states)) {
         if !matches!(state.reason, WaitReason::Condition | WaitReason::Join) {
@@ -122,7 +129,7 @@ fn who_waits_for(view: &View<'_>, sum: &Alone, workers: &HashMap<u32, usize>) ->
         let works = workers.contains_key(&seen.thread);
         *places.entry((works, &state.place)).or_default() += samples as f64;
     }
-    places.retain(|_, samples| *samples > 0.0);
+    places.retain(|place, samples| *samples > 0.0 && (place.0 || !only_workers));
     places
         .into_iter()
         .max_by(|a, b| a.0.0.cmp(&b.0.0).then(a.1.total_cmp(&b.1)))

@@ -376,6 +376,22 @@ fn work_of_one_thread_is_serial_and_work_of_all_is_uneven() {
     assert_eq!(serial[0].holder.as_ref().unwrap().function, "merge");
 }
 
+#[test]
+fn threads_that_wait_for_jobs_and_never_work_wait_for_no_serial_section() {
+    // A server with an idle thread, and its client.
+    let mut made = SyntheticRecording::new(3, 1000.0);
+    let names = ["pthread_cond_wait", "background"];
+    let idle = made.waits(1, WaitReason::Condition, &names, (1000.0, 1));
+    let works = made.runs(0, 1000.0);
+    let client = made.runs(2, 300.0);
+    let chain = made.chain(&[idle, works], 1000.0, 0.0, 1000.0);
+    made.sampled(chain, &["search"], 100);
+    let beside = made.chain(&[client], 0.0, 0.0, 0.0);
+    made.sampled(beside, &["send"], 30);
+    let found = causes(&made);
+    assert!(!found.contains(&WaitCause::SerialSection), "{found:?}");
+}
+
 /// A process whose children live from and to these times, ms.
 fn children(lives: &[(f64, f64)]) -> SyntheticRecording {
     let mut made = SyntheticRecording::new(1 + lives.len() as u32, 1000.0);
