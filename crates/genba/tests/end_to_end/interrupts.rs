@@ -382,12 +382,19 @@ fn a_process_that_is_watched_survives_the_end_of_genba() {
     }
 }
 
-/// Whether a process has a handler for SIGINT.
+/// Whether a process handles or ignores all signals that could end it early.
 fn handles_interrupts(pid: Pid) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
-    let caught = (status.unwrap_or_default().lines())
-        .find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
-    caught.is_some_and(|caught| caught & 1 << (Signal::INT.as_raw() - 1) != 0)
+    let status = status.unwrap_or_default();
+    let set = |name: &str| {
+        let mut lines = status.lines();
+        lines.find_map(|line| u64::from_str_radix(line.strip_prefix(name)?.trim(), 16).ok())
+    };
+    // One after the other: a signal that comes before its turn would end it.
+    let handled = set("SigCgt:").unwrap_or(0) | set("SigIgn:").unwrap_or(0);
+    [Signal::INT, Signal::TERM, Signal::HUP]
+        .iter()
+        .all(|signal| handled & 1 << (signal.as_raw() - 1) != 0)
 }
 
 #[test]
