@@ -339,7 +339,7 @@ fn time_of_hundreds_of_short_threads_is_classified() {
     let test = "time_of_hundreds_of_short_threads_is_classified";
     let directory = scratch();
     let source = "import threading, time\n\
-                  threads = [threading.Thread(target=time.sleep, args=(1.0,)) for _ in range(300)]\n\
+                  threads = [threading.Thread(target=time.sleep, args=(0.4,)) for _ in range(300)]\n\
                   [thread.start() for thread in threads]\n\
                   [thread.join() for thread in threads]\n";
     let script = directory.path().join("sleepers.py");
