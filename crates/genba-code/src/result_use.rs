@@ -151,11 +151,10 @@ pub fn asked_if(
     [(general, vector), (vector, general)]
         .into_iter()
         .find_map(|(kind, other)| {
-            let returned = match of(0).leaves_as_entered(kind[0]) {
-                true => 0,
-                false => kind[0],
-            };
-            let found = of(returned).asked_if(block, call, held(kind))?;
+            let found = of(kind[0]).asked_if(block, call, held(kind)).or_else(|| {
+                let found = of(0).asked_if(block, call, held(kind))?;
+                of(0).leaves_as_entered(kind[0]).then_some(found)
+            })?;
             let no_result = of(0).is_read_from((block, call + 1), held(other)) == Some(false);
             no_result.then_some(found)
         })
@@ -168,10 +167,12 @@ impl Function<'_> {
             code, data, flow, ..
         } = *self;
         let blocks = flow.blocks();
-        let mut work: Vec<BlockId> = if blocks.is_empty() { vec![] } else { vec![0] };
-        let mut next = 0;
-        while let Some(&block) = work.get(next) {
-            next += 1;
+        let mut met = vec![false; blocks.len()];
+        let mut work: Vec<BlockId> = flow.block_of(0).into_iter().collect();
+        while let Some(block) = work.pop() {
+            if std::mem::replace(&mut met[block as usize], true) {
+                continue;
+            }
             let changes = |at: &u32| {
                 let flow = code[*at as usize].flow;
                 let calls = matches!(flow, Flow::Call(_) | Flow::IndirectCall);
@@ -185,11 +186,7 @@ impl Function<'_> {
             if last == Some(Flow::Return) {
                 return true;
             }
-            for &to in &blocks[block as usize].successors {
-                if !work.contains(&to) {
-                    work.push(to);
-                }
-            }
+            work.extend(&blocks[block as usize].successors);
         }
         false
     }
