@@ -55,7 +55,8 @@ pub(crate) const MIN_CYCLES_OF_SLOW_SEARCH: f64 = 400.0;
 /// Mean elements per search where each element is compared by a call, which takes dozens of cycles. Chosen.
 pub(crate) const MIN_ELEMENTS_PER_SEARCH_BY_CALL: f64 = 30.0;
 
-/// Iterations of loops inside of such a search's, of its own. Chosen: they are not what takes the time.
+/// Part of a loop's iterations, or of its time, that loops inside of it may have if it is looked at as an innermost one. Chosen:
+/// they are not what takes the time.
 pub(crate) const MAX_IN_OTHER_LOOPS: f64 = 0.25;
 
 /// Cycles of such a search ÷ those of a hash look-up from which it is long. Chosen.

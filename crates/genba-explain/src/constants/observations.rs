@@ -185,12 +185,12 @@ pub(crate) const BUFFERS_BETWEEN_SAVED: SavedFractions = (0.5, 0.0, 1.0);
 /// test is mispredicted in up to twice the rest, some twenty cycles each.
 pub(crate) const MIN_USUAL_VALUE: f64 = 0.8;
 
+/// The same where the value spares a whole inner loop, or a long call. Chosen.
+pub(crate) const MIN_USUAL_VALUE_OF_LOOP: f64 = 0.4;
+
 /// Cycles of a mispredicted test for a value. Chosen: 15 to 20 on recent processors (A. Fog, "The microarchitecture of Intel,
 /// AMD and VIA CPUs").
 pub(crate) const CYCLES_OF_MISPREDICTED_TEST: f64 = 20.0;
-
-/// The same where the value spares a whole inner loop, or a long call. Chosen.
-pub(crate) const MIN_USUAL_VALUE_OF_LOOP: f64 = 0.4;
 
 /// Share of a state machine's steps that keep its state, lower end of the interval. Chosen: runs of ten bytes.
 pub(crate) const MIN_STAYING: f64 = 0.9;

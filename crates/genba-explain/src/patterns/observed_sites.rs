@@ -72,8 +72,9 @@ impl<'a> ObservedSites<'a> {
         Some((number, index))
     }
 
-    /// The loop whose runs these are. None where more were observed than counts know entries: a jump through a table led
-    /// out of what the observation takes for the loop, and each iteration was a run to it.
+    /// The loop whose runs these are. None where more were observed than counts know entries, by far (bursts may be of two
+    /// runs of the program): a jump through a table led out of what the observation takes for the loop, and each iteration
+    /// was a run to it.
     pub(crate) fn loop_of_runs(&self, seen: &RepeatedLoop) -> Option<(usize, u32)> {
         let (number, index) = self.loop_with_head(seen.head)?;
         let cost = self.input.functions[number].loops.get(index as usize);

@@ -1,6 +1,6 @@
 //! Calls that change nothing: what they call stores in its own frames at most.
 
-use genba_code::{MemoryAccess, STACK_POINTER};
+use genba_code::{MemoryAccess, Opaque, STACK_POINTER};
 
 use crate::causes::loop_invariant_call::changes_nothing;
 use crate::constants::counts::RARE_WAY;
@@ -40,8 +40,8 @@ pub(crate) fn only_reads(input: &AnalysisInput, target: &CallTarget, depth: u32)
         })
 }
 
-/// Whether the functions that a call reaches only read, and store what they made of it in the caller's frame, to which
-/// they got addresses: they take an element apart.
+/// Whether the functions that a call reaches call nothing in turn, read, and store what they made of it in the caller's frame,
+/// to which they got addresses: they take an element apart.
 pub(crate) fn takes_apart(
     input: &AnalysisInput,
     function: &FunctionInput,
@@ -63,10 +63,13 @@ pub(crate) fn takes_apart(
             let accesses = callee.data[at].memory.iter();
             accesses.zip(callee.values.addresses(at))
         });
-        let calls = callee.call_sites.iter().any(|call| usual(&call.at));
+        // What calls, or leaves to the kernel, may do anything.
+        let plain = (0..callee.code.len())
+            .filter(usual)
+            .all(|at| matches!(callee.data[at].opaque, None | Some(Opaque::Exit)));
         callee.counted
             && callee.counts.len() == callee.code.len()
-            && !calls
+            && plain
             && stores.all(|(access, to)| {
                 let base = to.map(|to| Value {
                     offset: 0,

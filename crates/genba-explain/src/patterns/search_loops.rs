@@ -205,7 +205,8 @@ pub(crate) fn usual_search_of(
     found
 }
 
-/// Whether what a loop loads is compared with constants only: it looks for a delimiter, not for one of many keys.
+/// Whether what a loop loads is compared with constants only, and by no call: it looks for a delimiter, not for one of many
+/// keys.
 pub(crate) fn scans_for_constants(function: &FunctionInput, index: u32) -> bool {
     let members = function.loop_instructions(index);
     let loaded = |value: Value| match function.values.origin(value) {
@@ -224,11 +225,12 @@ pub(crate) fn scans_for_constants(function: &FunctionInput, index: u32) -> bool 
             .collect();
         compared.dedup();
         let of_frame = data.memory.iter().all(|one| one.stack);
-        !matches!(code.mnemonic, "cmp" | "test")
+        let constant = !matches!(code.mnemonic, "cmp" | "test")
             || match data.loads() && !of_frame {
                 true => compared.is_empty(),
                 false => compared.len() < 2 || !compared.iter().any(|&one| loaded(one)),
-            }
+            };
+        constant && data.opaque != Some(Opaque::Call)
     })
 }
 

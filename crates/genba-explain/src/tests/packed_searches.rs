@@ -15,6 +15,8 @@ const ALL: u64 = 50 * SEARCHES;
 enum Stores {
     Frame,
     Elsewhere,
+    /// In the frame, and in what the kernel has.
+    FrameAndKernel,
 }
 
 /// `while (*p != END) { decode(p, &entry); if (compare(key, p, &entry) == 0) return p; p += entry.size; }`; the comparison
@@ -28,8 +30,8 @@ fn search(stores: Stores, converts: u64) -> Vec<FunctionInput> {
             a.set_label(&mut head)?;
             a.mov(rdi, rbx)?;
             match stores {
-                Stores::Frame => a.lea(rsi, qword_ptr(rsp + 0x18))?,
                 Stores::Elsewhere => a.lea(rsi, qword_ptr(r14 + 0x18))?,
+                _ => a.lea(rsi, qword_ptr(rsp + 0x18))?,
             }
             a.call(0x5000)?;
             a.mov(rdi, r12)?;
@@ -60,10 +62,14 @@ fn search(stores: Stores, converts: u64) -> Vec<FunctionInput> {
         |a| {
             a.movzx(eax, byte_ptr(rdi))?;
             a.mov(qword_ptr(rsi), rax)?;
+            match stores {
+                Stores::FrameAndKernel => a.syscall()?,
+                _ => a.nop()?,
+            }
             a.ret()
         },
-        &[ALL; 3],
-        &[0.1; 3],
+        &[ALL; 4],
+        &[0.08; 4],
         &[],
     );
     let mut compare = function(
@@ -98,6 +104,7 @@ fn search_in_a_packed_list_is_found() {
 fn calls_that_change_something_for_each_element_are_no_search() {
     for functions in [
         search(Stores::Elsewhere, SEARCHES),
+        search(Stores::FrameAndKernel, SEARCHES),
         search(Stores::Frame, ALL / 2),
     ] {
         let found = quadratic::detect(&program(functions));

@@ -6,7 +6,7 @@ use iced_x86::code_asm::*;
 use genba_model::{Estimate, Fact, Fix, LoopFact, PathFact};
 
 use crate::causes::{cold_path_in_hot_function, short_trip_vector_loop};
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
 const CALLS: u64 = 100_000_000;
@@ -14,7 +14,7 @@ const CALLS: u64 = 100_000_000;
 /// `put`: a capacity test, a call that grows the buffer, a store; a call of the same kind on the
 /// usual path where `busy`.
 fn put(busy: bool, rare: u64, saves: bool) -> FunctionInput {
-    let mut one = function(
+    let one = function(
         "put",
         |a| {
             let (mut cold, mut warm, mut callee) =
@@ -63,7 +63,12 @@ fn put(busy: bool, rare: u64, saves: bool) -> FunctionInput {
         ],
         &[(6, rare)],
     );
-    one.call_sites.push(call(12, "grow", rare, 100.0));
+    with_call(one, call(12, "grow", rare, 100.0))
+}
+
+/// A function with a call, and the cycles of its instructions.
+fn with_call(mut one: FunctionInput, call: CallSite) -> FunctionInput {
+    one.call_sites.push(call);
     let cycles = one
         .heat
         .iter()
@@ -96,7 +101,7 @@ fn registers_saved_for_a_rare_call_are_found() {
 /// `add`: six arguments, which are copied to saved registers for the flush of a full buffer and stored; with other values
 /// of its own in so many more registers.
 fn event(busy: bool) -> FunctionInput {
-    let mut one = function(
+    let one = function(
         "add",
         |a| {
             let (mut cold, mut warm, mut callee) =
@@ -144,13 +149,7 @@ fn event(busy: bool) -> FunctionInput {
         &[[0.04; 22].as_slice(), &[0.0; 3]].concat(),
         &[(10, 100)],
     );
-    one.call_sites.push(call(22, "flush", 100, 100.0));
-    let cycles = one
-        .heat
-        .iter()
-        .map(|heat| Some(Estimate::exact(4.0 * heat)));
-    one.cycles = cycles.collect();
-    one
+    with_call(one, call(22, "flush", 100, 100.0))
 }
 
 #[test]

@@ -107,3 +107,10 @@ fn options_of_another_object_each_time_and_outer_loops_are_none() {
     // Most of the time is in a loop inside.
     assert!(invariant_check::detect(&pixels(0.999, 100)).is_empty());
 }
+
+#[test]
+fn counts_that_contradict_each_other_are_no_panic() {
+    let mut input = pixels(0.999, 0);
+    input.functions[0].taken[3] = Some(2 * TIMES);
+    assert_eq!(invariant_check::detect(&input).len(), 1);
+}

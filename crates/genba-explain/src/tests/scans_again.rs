@@ -8,7 +8,7 @@ use genba_observe::RedundantCall;
 use crate::causes::redundant_computation;
 use crate::input::analysis_input::AnalysisInput;
 use crate::tests::observed_repetition::{CALLS, point, repeated_runs, seen, share_of};
-use crate::tests::synthetic::{function, has_fact, program};
+use crate::tests::synthetic::{call, function, has_fact, program};
 
 /// `while (*p != ':') p++;`, or to the byte in a register; of its runs in a burst, which are of many places, so many repeat
 /// one of the latest ones.
@@ -44,6 +44,36 @@ fn scan(constant: bool, recent: Option<f64>) -> AnalysisInput {
     input
 }
 
+/// `while (strcmp(*p, key)) p++;` among the same names.
+fn names() -> AnalysisInput {
+    let times = 12 * CALLS;
+    let one = function(
+        "find",
+        |a| {
+            let (mut head, mut callee) = (a.create_label(), a.create_label());
+            a.mov(rbx, r14)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, qword_ptr(rbx))?;
+            a.mov(rsi, r13)?;
+            a.call(callee)?;
+            a.add(rbx, 8)?;
+            a.test(eax, eax)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[CALLS, times, times, times, times, times, times, CALLS],
+        &[0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(6, times - CALLS)],
+    );
+    let mut input = scan(true, Some(0.9));
+    let observed = input.observed.take();
+    let mut one = program(vec![one]);
+    (one.functions[0].call_sites).push(call(3, "strcmp", times, 20.0));
+    one.observed = observed;
+    one
+}
+
 #[test]
 fn scans_for_a_delimiter_in_what_was_just_scanned_are_found() {
     let found = redundant_computation::detect(&scan(true, Some(0.9)));
@@ -61,6 +91,7 @@ fn scans_of_other_texts_passes_over_all_of_them_and_searches_for_keys_are_none()
         scan(true, Some(0.0)),
         scan(true, None),
         scan(false, Some(0.9)),
+        names(),
         // Benchmarks: the same text as just before, or some texts in turn, taken apart by a function.
         at_once(0.9, None),
         at_once(0.0, Some(0.9)),

@@ -299,17 +299,14 @@ impl<'a> Unit<'a> {
             return None;
         }
         let taken = function.taken.get(at).copied().flatten();
-        let counted = taken.map(|taken| taken.min(function.counts[at] - taken) as f64);
-        let counted = counted.filter(|rare| {
-            let usual = self.per_time(at) >= MOST_OF_IT;
-            usual && *rare <= MAX_RARE_OUTCOME_OF_CHECK * all
-        });
-        let observed = || Some(self.unsteady(compare, MAX_DEPTH_OF_CHECK)? * all);
-        let rare = counted.or_else(observed)?;
-        let ends = taken.map_or(0.0, |taken| taken.min(function.counts[at] - taken) as f64);
-        if self.is_end(at, ends) {
+        let rarer = taken.map(|taken| (taken as f64).min((all - taken as f64).max(0.0)));
+        if rarer.is_some_and(|rarer| self.is_end(at, rarer)) {
             return None;
         }
+        let usual = self.per_time(at) >= MOST_OF_IT;
+        let counted = rarer.filter(|rarer| usual && *rarer <= MAX_RARE_OUTCOME_OF_CHECK * all);
+        let observed = || Some(self.unsteady(compare, MAX_DEPTH_OF_CHECK)? * all);
+        let rare = counted.or_else(observed)?;
         let kind = self.operand_of(compare, MAX_DEPTH_OF_CHECK);
         if kind == Operand::Other || kind == Operand::Constant {
             return None;

@@ -67,7 +67,8 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         };
         // Where a delimiter is follows from what is read, and from where on. A program that takes the same texts apart
         // again and again, as benchmarks do, does so on purpose.
-        let scans = search_of(input, function, index).is_some();
+        let scans =
+            search_of(input, function, index).is_some() && scans_for_constants(function, index);
         if scans && (in_turn || scans_with_all_around(&sites, (number, index), seen)) {
             continue;
         }

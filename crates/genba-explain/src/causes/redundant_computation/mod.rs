@@ -69,6 +69,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.extend(results_of_bytes::results_of_bytes(input));
     found
 }
+
 /// The share of a loop's runs that repeat an earlier one, and whether it is the one just before. Among many different runs
 /// of a burst it is one of the latest.
 fn how_loop_repeats(seen: &RepeatedLoop) -> Option<(Estimate, bool)> {

@@ -12,7 +12,7 @@ const EARLY_COST: Duration = Duration::from_millis(40);
 /// the program took must not be missing when the program starts its threads.
 const EARLY_COST_OF_MANY: Duration = Duration::from_millis(40);
 /// CPU time of what is read once, such as an interpreter's symbols, that does not postpone the next snapshot: a second
-/// later all threads of a short program may have ended.
+/// later all threads of a short program may have ended. Chosen: some such files, of a debug build.
 const ONCE_COST: Duration = Duration::from_millis(400);
 /// Threads may begin and end within this time.
 const LONG_INTERVAL: Duration = Duration::from_millis(100);
