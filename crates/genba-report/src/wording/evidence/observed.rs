@@ -209,7 +209,7 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             overwritten_line,
             bursts,
         } => format!(
-            "`{function}` fills {bytes:.0} bytes in each call; {} of them are overwritten{} before \
+            "`{function}` fills {bytes:.0} bytes each time; {} of them are overwritten{} before \
              anything reads them ({bursts} bursts)",
             range(share),
             line(*overwritten_line)
