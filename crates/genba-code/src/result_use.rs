@@ -153,7 +153,9 @@ pub fn asked_if(
         .find_map(|(kind, other)| {
             let found = of(kind[0]).asked_if(block, call, held(kind)).or_else(|| {
                 let found = of(0).asked_if(block, call, held(kind))?;
-                of(0).leaves_as_entered(kind[0]).then_some(found)
+                let returns_other =
+                    of(0).leaves_as_entered(kind[0]) || of(0).sets_for_return(other[0]);
+                returns_other.then_some(found)
             })?;
             let no_result = of(0).is_read_from((block, call + 1), held(other)) == Some(false);
             no_result.then_some(found)
@@ -187,6 +189,46 @@ impl Function<'_> {
                 return true;
             }
             work.extend(&blocks[block as usize].successors);
+        }
+        false
+    }
+
+    /// Whether the function writes a register itself and returns before anybody reads it: compilers do so for a result
+    /// only, and there is one.
+    fn sets_for_return(&self, register: Locations) -> bool {
+        let Self {
+            code, data, flow, ..
+        } = *self;
+        let blocks = flow.blocks();
+        let returns = |at: usize| code[at].flow == Flow::Return;
+        let mut met = vec![false; blocks.len()];
+        // Blocks whose end leads to a return with the register unread, and whether the return itself is in them.
+        let mut work: Vec<BlockId> = (0..blocks.len() as BlockId)
+            .filter(|&block| {
+                let last = blocks[block as usize].instructions.clone().last();
+                last.is_some_and(|at| returns(at as usize))
+            })
+            .collect();
+        while let Some(block) = work.pop() {
+            if std::mem::replace(&mut met[block as usize], true) {
+                continue;
+            }
+            let mut passed = true;
+            for at in (blocks[block as usize].instructions.clone().rev()).map(|at| at as usize) {
+                let calls = matches!(code[at].flow, Flow::Call(_) | Flow::IndirectCall);
+                let reads = data[at].reads() & register != 0 && !returns(at);
+                let writes = data[at].writes & register != 0 && !returns(at);
+                if writes && !calls && (!reads || data[at].shortcut == Shortcut::Constant) {
+                    return true;
+                }
+                if calls || reads {
+                    passed = false;
+                    break;
+                }
+            }
+            if passed {
+                work.extend(&blocks[block as usize].predecessors);
+            }
         }
         false
     }
@@ -424,5 +466,26 @@ mod tests {
         let mut always = bytes;
         always[0..4].fill(0x90);
         assert_eq!(of(&always), None);
+    }
+
+    #[test]
+    fn function_that_sets_a_register_for_its_caller_returns_nothing_in_another() {
+        // call [rax+0x10]; cmp dword ptr [r15], 5; je +4; movsd [rdi], xmm0; mov eax, 1; ret
+        let bytes = [
+            0xff, 0x50, 0x10, 0x41, 0x83, 0x3f, 0x05, 0x74, 0x04, 0xf2, 0x0f, 0x11, 0x07, 0xb8,
+            0x01, 0x00, 0x00, 0x00, 0xc3,
+        ];
+        let dropped = AskedIf::Branch {
+            at: 2,
+            dropped_if_taken: true,
+        };
+        assert_eq!(of(&bytes), Some(dropped));
+        // mov ecx, 1: its caller may get xmm0.
+        let mut other = bytes;
+        other[13] = 0xb9;
+        assert_eq!(of(&other), None);
+        // Somebody else reads it: mov [rbx], eax.
+        let read = [&bytes[..18], &[0x89, 0x03, 0xc3]].concat();
+        assert_eq!(of(&read), None);
     }
 }

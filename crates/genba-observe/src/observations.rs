@@ -20,6 +20,7 @@ use crate::line_use::{self, LineUse};
 use crate::load_levels::{self, LoadSite};
 use crate::long_products::{self, LongProduct};
 use crate::loops_again::{self, LoopAgain};
+use crate::number_texts::{self, NumberText};
 use crate::operand_values::{self, OperandValues};
 use crate::overwritten_buffers::{self, OverwrittenBuffer};
 use crate::partly_stored_loads::{self, PartlyStoredLoad};
@@ -88,6 +89,9 @@ pub struct Observations {
     /// Formats of calls that take one, in order of their place.
     #[serde(default)]
     pub call_formats: Vec<CallFormats>,
+    /// Functions that take floating-point numbers and write whole ones, those with most calls first.
+    #[serde(default)]
+    pub number_texts: Vec<NumberText>,
     /// Calls that lead to allocations, most first.
     #[serde(default)]
     pub allocation_paths: Vec<AllocationPath>,
@@ -326,6 +330,7 @@ pub fn observe(
         argument_values: argument_values::argument_values(bursts),
         call_lengths: call_lengths::call_lengths(bursts),
         call_formats: call_formats::call_formats(bursts, code),
+        number_texts: number_texts::number_texts(bursts, code),
         allocation_paths: allocation_paths::allocation_paths(bursts, code),
         call_work: call_work::call_work(bursts),
         piecewise_calls: piecewise_calls::piecewise_calls(bursts),

@@ -88,6 +88,9 @@ pub(crate) const FORMATTER: CodePoint = CodePoint {
     address: 0x900,
 };
 
+/// Entry of a function of the user's that takes a floating-point number.
+pub(crate) const FLOAT_WRITER: CodePoint = at(0xf10a);
+
 /// An event in a library: module 1.
 pub(crate) fn in_library(mut event: BurstEvent) -> BurstEvent {
     event.at.module = 1;
@@ -123,10 +126,10 @@ impl CodeKnowledge for AllOwn {
         module == 0
     }
 
-    fn arguments(&self, _: CodePoint) -> Option<ArgumentRegisters> {
+    fn arguments(&self, entry: CodePoint) -> Option<ArgumentRegisters> {
         Some(ArgumentRegisters {
             integer: 1,
-            vector: false,
+            vector: entry == FLOAT_WRITER,
         })
     }
 

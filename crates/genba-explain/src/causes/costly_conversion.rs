@@ -10,7 +10,8 @@
 //! what bursts saw the library read of them; formats of strings only are not reported, of single characters they are. Matching is not converting, so that `regexec` is not in
 //! the table; `std::regex` is, which takes some tens of times as long as other engines for the same. Streams of C++ and formatting by
 //! Rust's `core::fmt` are many functions: those that one line calls count together. Exceptions of C++ are in the table as
-//! well (`__cxa_throw`), tests of types by `dynamic_cast`, and hashes of keys by SipHash are known by their code ([`super::keyed_hashes`]).
+//! well (`__cxa_throw`), tests of types by `dynamic_cast`, hashes of keys by SipHash are known by their code ([`super::keyed_hashes`]), and a program's own
+//! routines for floating-point numbers by what they write ([`super::whole_numbers`]).
 //!
 //! **Confirmation.** The direct conversion in its place.
 //!
@@ -27,6 +28,7 @@ use genba_model::{CallFact, Cause, ConversionFact, ConversionKind, Estimate, Fix
 
 use crate::candidate::Candidate;
 use crate::causes::keyed_hashes::keyed_hashes;
+use crate::causes::whole_numbers::whole_numbers;
 use crate::constants::counts::MIN_CALLS_HABITUAL;
 use crate::constants::gains::{
     MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conversion, direct_text_copy,
@@ -55,7 +57,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             .filter_map(|places| candidate(input, conversion, &places, all))
             .collect::<Vec<_>>()
     });
-    of_routines.chain(keyed_hashes(input, all)).collect()
+    (of_routines.chain(keyed_hashes(input, all)))
+        .chain(whole_numbers(input, all))
+        .collect()
 }
 
 /// A place that converts, and what doing it directly takes.

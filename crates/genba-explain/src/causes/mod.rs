@@ -55,4 +55,5 @@ mod uncontended_locks;
 mod unequal_comparisons;
 pub(crate) mod unoptimised_build;
 pub(crate) mod unpredictable_branch;
+mod whole_numbers;
 mod wrapped_counters;

@@ -1,6 +1,6 @@
 //! `unpredictable-branch`: a loop bound by branch mispredictions.
 //!
-//! **Signature.** An innermost loop without calls that takes many more cycles than its dependency
+//! **Signature.** An innermost loop without calls, or one whose inner loops run a few iterations each, that takes many more cycles than its dependency
 //! chain and its throughput; conditional branches in it with varying outcome; and the time is right
 //! behind those branches, on either path, where the processor restarts after a misprediction.
 //! Branches with a predictable pattern cost nothing and are not reported. A loop that does more must have most of
@@ -17,7 +17,7 @@
 //! speculation); Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", chapter 3.
 
 use genba_code::Flow;
-use genba_loop_model::misprediction_penalty;
+use genba_loop_model::{LoopAnalysis, misprediction_penalty};
 use genba_model::{Cause, Confirmation, Estimate, EvidenceSource, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
@@ -26,7 +26,8 @@ use crate::constants::counts::{
     MIN_TRIPS_FOR_CARRIED_CHAIN, VARYING_OUTCOME,
 };
 use crate::constants::gains::{
-    BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_WAIT, CYCLES_OF_COUNTED_ZEROS, MAX_LOOP_RESIDUAL,
+    BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_VECTORS, BRANCHLESS_WAIT, CYCLES_OF_COUNTED_ZEROS,
+    MAX_LOOP_RESIDUAL,
 };
 use crate::constants::model_fit::{
     COUNTED_MISPREDICTION_SLACK, MIN_MISPREDICTION_PART, MIN_MISPREDICTIONS_PER_ITERATION,
@@ -37,24 +38,56 @@ use crate::constants::processor::{
     BRANCHLESS_CHAIN_CYCLES, BRANCHLESS_CHAIN_CYCLES_SHORT, BRANCHLESS_CYCLES_PER_SLOT,
     BRANCHLESS_CYCLES_PER_SLOT_LOW, CACHE_LINE_STEP, INSTRUCTIONS_AFTER_BRANCH,
 };
+use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::MAX_REPORTED_BRANCHES;
+use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::constants::time_shares::{MIN_SHARE_OF_BRANCH_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
+use crate::input::values::{Address, Origin};
 use crate::patterns::decision_chains::decision_chains;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::leading_zeros::leading_zeros;
 use crate::patterns::trailing_zeros::trailing_zeros;
-use crate::patterns::value_steps::{Step, address_step};
+use crate::patterns::value_steps::{Step, address_step, is_reloaded, value_step};
 
 /// Finds small loops whose cycles are those of mispredicted branches: counted or simulated where a
 /// follow-up run was made, else inferred from what the model leaves unexplained.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let all = hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP);
+    let all = loops_of_branches(input);
     let shifts = all.iter().filter_map(shifted_out);
     (all.iter().filter_map(|one| candidate(input, one)))
         .chain(shifts)
         .collect()
+}
+
+/// Innermost loops, and the loops around those that seldom run long: when they end is a choice in each iteration around
+/// them.
+fn loops_of_branches(input: &AnalysisInput) -> Vec<HotLoop<'_>> {
+    let innermost = hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP);
+    let mut around: Vec<HotLoop<'_>> = Vec::new();
+    for parent in innermost.iter().filter_map(around_short_ones) {
+        let same = |one: &HotLoop<'_>| (one.function, one.index) == (parent.function, parent.index);
+        if !around.iter().any(same) {
+            around.push(parent);
+        }
+    }
+    innermost.into_iter().chain(around).collect()
+}
+
+/// The loop around one that runs a few iterations each time, if none inside runs more.
+fn around_short_ones<'a>(inner: &HotLoop<'a>) -> Option<HotLoop<'a>> {
+    let parent = inner.parent()?;
+    let function = inner.input;
+    let loops = function.flow.loops();
+    let long = |cost: &LoopAnalysis| {
+        let entries = cost.entries.unwrap_or(0).max(1) as f64;
+        cost.iterations as f64 / entries >= MIN_TRIPS_FOR_BRANCHES
+    };
+    let all_short = (loops.iter().zip(&function.loops))
+        .filter(|(one, _)| one.parent == Some(parent.index))
+        .all(|(_, cost)| !cost.as_ref().is_some_and(long));
+    all_short.then_some(parent)
 }
 
 /// A loop that shifts trailing or leading zeros out: an instruction counts them.
@@ -81,14 +114,12 @@ fn shifted_out(one: &HotLoop<'_>) -> Option<Candidate> {
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
     let penalty = misprediction_penalty(&input.program.costs).value;
-    hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP)
-        .iter()
-        .any(|one| {
-            let mispredictions: f64 = branches(one).iter().map(|one| one.mispredictions).sum();
-            one.input.can_be_changed()
-                && mispredictions >= MIN_MISPREDICTIONS_PER_ITERATION
-                && mispredictions * penalty >= MIN_SUSPECTED_MISPREDICTION_PART * one.cycles.value
-        })
+    loops_of_branches(input).iter().any(|one| {
+        let mispredictions: f64 = branches(one).iter().map(|one| one.mispredictions).sum();
+        one.input.can_be_changed()
+            && mispredictions >= MIN_MISPREDICTIONS_PER_ITERATION
+            && mispredictions * penalty >= MIN_SUSPECTED_MISPREDICTION_PART * one.cycles.value
+    })
 }
 
 /// A branch with varying outcome.
@@ -260,12 +291,13 @@ fn cycles_without_branches(
     let left = |taken: f64, waits: f64| cost.excess - taken + waits * taken;
     Estimate {
         value: (body + left(cost.most, waits)).min(iteration),
-        // Without mispredictions loads start earlier, too.
+        // Without mispredictions loads start earlier, too, and what no choice decides is done for several elements at a time.
         low: (least
             .max(BRANCHLESS_CYCLES_PER_SLOT_LOW * slots)
             .max(BRANCHLESS_LOW * chain)
             + BRANCHLESS_LOW * left(cost.most, 0.0))
-        .min(iteration),
+        .min(iteration)
+            * if depends { 1.0 } else { BRANCHLESS_VECTORS },
         high: (BRANCHLESS_HIGH.0 * body + left(cost.taken, waits + BRANCHLESS_HIGH.1))
             .min(MAX_LOOP_RESIDUAL * iteration),
     }
@@ -392,7 +424,7 @@ fn behind(found: &HotLoop<'_>, branches: &[Branch]) -> f64 {
     }
 }
 
-/// Whether what a branch compares is loaded from where its outcome before decided.
+/// Whether what a branch compares is loaded from where outcomes before decided.
 fn depends(found: &HotLoop<'_>, branch: usize) -> bool {
     let function = found.input;
     let Some(block) = function.flow.block_of(branch) else {
@@ -400,9 +432,51 @@ fn depends(found: &HotLoop<'_>, branch: usize) -> bool {
     };
     let range = &function.flow.blocks()[block as usize].instructions;
     (range.start as usize..branch).any(|at| {
-        let addresses = function.values.addresses(at).iter().flatten();
-        let mut moving = addresses.map(|address| address_step(function, found.index, address));
-        function.data[at].loads()
-            && moving.any(|step| !matches!(step, Some(Step::Constant(_) | Step::Invariant)))
+        let mut addresses = function.values.addresses(at).iter().flatten();
+        function.data[at].loads() && addresses.any(|address| is_decided(found, address))
     })
+}
+
+/// Whether an address follows from the way that an iteration, or one before, took through the loop.
+fn is_decided(found: &HotLoop<'_>, address: &Address) -> bool {
+    let (function, index) = (found.input, found.index);
+    let values = &function.values;
+    let head = function.flow.loops()[index as usize].head;
+    let mut work = vec![address.base];
+    work.extend(address.index.map(|one| one.0));
+    let mut seen: Vec<u32> = Vec::new();
+    while let Some(value) = work.pop() {
+        let steady = values.is_invariant(value, &function.flow, index)
+            || is_reloaded(function, index, value)
+            || value_step(function, index, value).is_some();
+        if steady || seen.contains(&value.number) {
+            continue;
+        }
+        seen.push(value.number);
+        if seen.len() > MAX_VALUES_FOLLOWED {
+            return true;
+        }
+        match values.origin(value) {
+            Origin::Constant | Origin::Entry => {}
+            // What met inside is different by the way that was taken.
+            Origin::Join(block) if block != head => return true,
+            Origin::Join(_) => {
+                let body = function.flow.loop_blocks(index);
+                let before = function.flow.blocks()[head as usize].predecessors.iter();
+                let mut brought = (before.zip(values.met(value)))
+                    .filter(|one| body.contains(one.0))
+                    .map(|one| *one.1);
+                let first = brought.next();
+                if brought.any(|other| Some(other) != first) {
+                    return true;
+                }
+                work.extend(first);
+            }
+            Origin::Instruction(at) => {
+                let reads = values.reads(at as usize).iter();
+                work.extend(reads.filter(|one| one.0 < FLAGS).map(|one| one.1));
+            }
+        }
+    }
+    false
 }

@@ -287,6 +287,10 @@ pub(crate) const BRANCHLESS_WAIT: (f64, f64) = (0.15, 0.03);
 /// Upper bound: factor on the body's cycles, and added to the part that remains. Chosen.
 pub(crate) const BRANCHLESS_HIGH: (f64, f64) = (1.5, 0.2);
 
+/// Lower bound: what remains where vectors or words take several elements at a time. Chosen: two of them, of four to
+/// thirty-two that fit.
+pub(crate) const BRANCHLESS_VECTORS: f64 = 0.5;
+
 /// Lower bound: part of the chain, and of the other excess cycles. Chosen.
 pub(crate) const BRANCHLESS_LOW: f64 = 0.5;
 
@@ -349,7 +353,9 @@ pub(crate) const MAX_CONVERSION_RESIDUAL: f64 = 0.6;
 pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
     let [value, low, high] = match kind {
         ConversionKind::FormatFloat => [100.0, 30.0, 250.0],
-        ConversionKind::Format | ConversionKind::FormatInteger => [20.0, 8.0, 60.0],
+        ConversionKind::Format | ConversionKind::FormatInteger | ConversionKind::FormatWhole => {
+            [20.0, 8.0, 60.0]
+        }
         ConversionKind::FormatCharacter => [3.0, 1.0, 10.0],
         ConversionKind::ParseFloat => [60.0, 20.0, 140.0],
         ConversionKind::Scan => [40.0, 15.0, 120.0],

@@ -26,6 +26,9 @@ pub(crate) const RDI: Location = 7;
 /// xmm0: first floating-point argument and result. Locations below are general registers.
 pub(crate) const XMM0: Location = 16;
 
+/// The last vector register that arguments are passed in.
+pub(crate) const XMM7: Location = 23;
+
 /// k0. Locations from xmm0 to here are vector registers.
 pub(crate) const K0: Location = 48;
 

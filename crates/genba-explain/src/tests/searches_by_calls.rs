@@ -202,3 +202,64 @@ fn searches_that_go_on_or_do_more_where_a_part_is_equal_are_none() {
         assert!(found.is_empty(), "{found:?}");
     }
 }
+
+/// `for (p = text; p < end; p += …) if (memcmp(p, word, n) == 0) return p;`
+fn places_of_text(step: Step) -> Option<f64> {
+    let all = SEARCHES * 200;
+    let mut find = function(
+        "find",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.mov(rbx, rdi)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbx)?;
+            a.mov(rsi, r13)?;
+            a.call(0x5000)?;
+            a.test(eax, eax)?;
+            a.je(out)?;
+            a.movzx(eax, byte_ptr(rbx + rbp))?;
+            match step {
+                Step::Letter => a.add(rbx, 1)?,
+                Step::OfTable => a.add(rbx, qword_ptr(rsp + rax * 8 + 16))?,
+                Step::Element => a.add(rbx, 24)?,
+            }
+            a.cmp(rbx, r12)?;
+            a.jb(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            SEARCHES, all, all, all, all, all, all, all, all, all, SEARCHES,
+        ],
+        &[
+            0.0, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.0,
+        ],
+        &[(5, 0), (9, all - SEARCHES)],
+    );
+    find.call_sites = vec![call(3, "__memcmp_avx2_movbe", "/lib/libc.so.6", all)];
+    let body = |a: &mut CodeAssembler| {
+        a.mov(rax, qword_ptr(rdi + 8))?;
+        a.ret()
+    };
+    let mut compare = function("__memcmp_avx2_movbe", body, &[all; 2], &[0.2, 0.2], &[]);
+    compare.module = "/lib/libc.so.6".to_owned();
+    compare.own = false;
+    let found = quadratic::detect(&program(vec![find, compare]));
+    let one = found.iter().find(|one| one.cause == Cause::Quadratic)?;
+    one.share
+}
+
+/// How the place in the text goes on.
+#[derive(Clone, Copy)]
+enum Step {
+    Letter,
+    OfTable,
+    Element,
+}
+
+#[test]
+fn word_looked_for_in_a_text_is_not_looked_up_in_a_list() {
+    assert!(places_of_text(Step::Element).is_some(), "records");
+    assert_eq!(places_of_text(Step::Letter), None);
+    assert_eq!(places_of_text(Step::OfTable), None, "Sunday's search");
+}

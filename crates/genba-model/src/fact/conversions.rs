@@ -13,6 +13,8 @@ pub enum ConversionKind {
     FormatFloat,
     /// Integers to text.
     FormatInteger,
+    /// Floating-point numbers that are whole to text, by code for any of them.
+    FormatWhole,
     /// Single characters to text.
     FormatCharacter,
     /// Text to floating-point numbers.
@@ -57,6 +59,11 @@ pub enum ConversionFact {
         /// Places of one function from which they come.
         places: u32,
     },
+    /// The function takes floating-point numbers and writes whole ones.
+    WholeNumbers {
+        /// Calls that do.
+        calls: u64,
+    },
     /// What a direct conversion of the same takes.
     DirectCost {
         /// What is converted.
@@ -72,6 +79,7 @@ impl ConversionFact {
     pub fn source(&self) -> EvidenceSource {
         match self {
             Self::Calls { .. } => EvidenceSource::Counted,
+            Self::WholeNumbers { .. } => EvidenceSource::Observed,
             Self::DirectCost { .. } => EvidenceSource::Model,
         }
     }

@@ -162,6 +162,7 @@ fn every_fix_has_a_sentence() {
     for kind in [
         ConversionKind::FormatFloat,
         ConversionKind::FormatInteger,
+        ConversionKind::FormatWhole,
         ConversionKind::FormatCharacter,
         ConversionKind::ParseFloat,
         ConversionKind::Scan,

@@ -152,6 +152,10 @@ pub(super) fn convert_directly(kind: ConversionKind) -> &'static str {
              itoa in Rust) and copy the text between them, instead of interpreting a format each \
              time."
         }
+        ConversionKind::FormatWhole => {
+            "Test first whether the number is whole (x == (double)(long long)x, and not -0.0), and write its digits as \
+             an integer's: the general routine looks for the shortest digits that give the same number back."
+        }
         ConversionKind::FormatCharacter => {
             "Store the character itself (putc, push_back, an assignment): printf interprets its format and \
              goes through a stream each time."

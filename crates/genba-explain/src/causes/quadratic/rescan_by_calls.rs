@@ -7,10 +7,10 @@
 //! all many times what the command's input and the program's memory have together.
 //!
 //! **Near misses.** As of the loops that load themselves ([`super::rescan`]): lines and tokens (short),
-//! sums and counts over what is found, input through a small buffer. A callee that stores is a parser. Where the
+//! searches for something else each time, sums and counts over what is found, input through a small buffer. A callee that stores is a parser. Where the
 //! place goes on by itself and what a call answers is handed to the next one, the calls make a sum.
 
-use genba_code::{BlockId, Flow, STACK_POINTER};
+use genba_code::{BlockId, Flow, Location, STACK_POINTER};
 use genba_model::ObservedFact;
 use genba_observe::AdvancingCall;
 
@@ -18,7 +18,7 @@ use super::rescan::Scan;
 use crate::candidate::Candidate;
 use crate::constants::counts::MIN_SEARCHES;
 use crate::constants::observations::{MAX_DEPTH_OF_CALLEES, MIN_ADVANCING};
-use crate::constants::registers::{RDI, RDX, RESULTS, RSI};
+use crate::constants::registers::{ARGUMENTS, RDI, RDX, RESULTS, RSI};
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -54,7 +54,8 @@ fn by_call(sites: &ObservedSites<'_>, seen: &AdvancingCall) -> Option<Candidate>
     let index = function.flow.loop_of_instruction(at)?;
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
-    if !only_looks(function, index, at, value_at(function, at, argument)?) {
+    let place = value_at(function, at, argument)?;
+    if !only_looks(function, index, at, place) || looks_for_others(sites, (number, at), place) {
         return None;
     }
     let members = function.loop_instructions(index);
@@ -81,6 +82,30 @@ fn by_call(sites: &ObservedSites<'_>, seen: &AdvancingCall) -> Option<Candidate>
         bytes: seen.bytes_per_call,
         bursts: seen.seen.bursts,
     }))
+}
+
+/// Whether what a call compares its `place` with is an argument of the function around that is not mostly the same: each scan
+/// looks for something else, and one over the text does not answer them all.
+fn looks_for_others(sites: &ObservedSites<'_>, (number, at): (usize, usize), place: Value) -> bool {
+    let function = &sites.input.functions[number];
+    let Some(entry) = sites.point(number, 0) else {
+        return false;
+    };
+    let is_usual = |argument: u8| {
+        let mut values = sites.observed.argument_values.iter();
+        values.any(|one| one.target == entry && one.argument == argument)
+    };
+    let of_function = |location: Location| {
+        let value = value_at(function, at, location).filter(|&value| value != place)?;
+        let entered = function.values.location_at_entry(value)?;
+        let argument = ARGUMENTS.iter().take(6).position(|&one| one == entered)?;
+        u8::try_from(argument).ok()
+    };
+    // The third argument is a length.
+    [RDI, RSI]
+        .into_iter()
+        .filter_map(of_function)
+        .any(|argument| !is_usual(argument))
 }
 
 /// Whether a loop stores nothing, calls nothing else, and hands on nothing but values of which the

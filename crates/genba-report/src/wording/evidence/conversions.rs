@@ -24,6 +24,10 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 count(*calls)
             )
         }
+        ConversionFact::WholeNumbers { calls } => format!(
+            "takes a floating-point number and writes a whole one, in {} calls",
+            count(*calls)
+        ),
         ConversionFact::DirectCost { kind, cycles } => {
             let cycles = format!("{} cycles", cycle_range(cycles));
             match kind {
@@ -32,6 +36,9 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 ),
                 ConversionKind::Format | ConversionKind::FormatInteger => {
                     format!("writing the same digits and text directly takes {cycles}")
+                }
+                ConversionKind::FormatWhole => {
+                    format!("writing the digits of an integer takes {cycles}")
                 }
                 ConversionKind::FormatCharacter => {
                     format!("storing the characters directly takes {cycles}")

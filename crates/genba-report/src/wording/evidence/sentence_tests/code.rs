@@ -346,6 +346,7 @@ fn facts_about_conversions_and_paths() {
     let kinds = [
         ConversionKind::FormatFloat,
         ConversionKind::FormatInteger,
+        ConversionKind::FormatWhole,
         ConversionKind::FormatCharacter,
         ConversionKind::ParseFloat,
         ConversionKind::Scan,
@@ -363,7 +364,11 @@ fn facts_about_conversions_and_paths() {
         calls: 2_000_000,
         places,
     };
-    let conversions = [calls(Some(s("%.17g")), 1), calls(None, 4)];
+    let conversions = [
+        calls(Some(s("%.17g")), 1),
+        calls(None, 4),
+        ConversionFact::WholeNumbers { calls: 900_000 },
+    ];
     let costs = kinds.map(|kind| ConversionFact::DirectCost {
         kind,
         cycles: range(30.0, 100.0, 250.0),
