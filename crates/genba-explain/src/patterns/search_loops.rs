@@ -7,10 +7,11 @@ use crate::constants::registers::{FLAGS, RESULTS};
 use crate::constants::search_limits::{
     MAX_DEPTH_OF_COMPARISON, MAX_INSTRUCTIONS_TO_TEST, MAX_STEPS_TO_RANGE,
 };
-use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
 use crate::input::runtime_services::is_scan_function;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::index_of;
+use crate::patterns::reading_calls::takes_apart;
 
 /// How a search compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,8 @@ fn goes_round(function: &FunctionInput, index: u32, rare: u64) -> bool {
 }
 
 /// Whether a call does nothing but look at memory and answer: a comparison of the C library, or a
-/// function of the user's that writes nothing in nearly all of its calls (a key may be converted in the first of a search).
+/// function of the user's that writes nothing in nearly all of its calls (a key may be converted in the first of a search),
+/// but for what a function that takes the element apart stores in its frame.
 pub(crate) fn is_comparison(input: &AnalysisInput, target: &CallTarget) -> bool {
     let reads = |index| only_reads(input, index, MAX_DEPTH_OF_COMPARISON);
     compares(&target.function)
@@ -123,7 +125,9 @@ fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
                 || found.is_some_and(|callee| callee != index && only_reads(input, callee, depth))
         };
         let site = function.call_sites.iter().find(|site| site.at == at);
-        if !site.is_some_and(|site| site.targets.iter().all(callee)) {
+        let reads_for_it =
+            |site: &CallSite| site.targets.iter().all(callee) || takes_apart(input, function, site);
+        if !site.is_some_and(reads_for_it) {
             return false;
         }
     }

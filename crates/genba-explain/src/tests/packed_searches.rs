@@ -111,3 +111,59 @@ fn calls_that_change_something_for_each_element_are_no_search() {
         assert!(found.is_empty(), "{found:?}");
     }
 }
+
+/// `for (; n--; p += 16) if (compare(p, key)) return p;`, where the comparison decodes the element into `stores`.
+fn decoded_by_comparison(stores: Stores) -> Vec<FunctionInput> {
+    let mut find = function(
+        "find",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.mov(rbx, rdi)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbx)?;
+            a.mov(rsi, r12)?;
+            a.call(0x6000)?;
+            a.test(eax, eax)?;
+            a.je(out)?;
+            a.add(rbx, 16)?;
+            a.dec(r13)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[SEARCHES, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, SEARCHES],
+        &[0.0, 0.03, 0.03, 0.03, 0.03, 0.03, 0.03, 0.03, 0.03, 0.0],
+        &[(5, 100), (8, ALL - SEARCHES)],
+    );
+    find.call_sites = vec![call(3, "compare", "/bin/prog", ALL)];
+    let [_, decode, _] = <[_; 3]>::try_from(search(stores, 0)).expect("three functions");
+    let mut compare = function(
+        "compare",
+        |a| {
+            a.sub(rsp, 0x40)?;
+            match stores {
+                Stores::Elsewhere => a.lea(rsi, qword_ptr(r14 + 0x18))?,
+                _ => a.lea(rsi, qword_ptr(rsp + 0x18))?,
+            }
+            a.call(0x5000)?;
+            a.mov(rax, qword_ptr(rsp + 0x18))?;
+            a.sub(rax, qword_ptr(rbp))?;
+            a.add(rsp, 0x40)?;
+            a.ret()
+        },
+        &[ALL; 7],
+        &[0.05; 7],
+        &[],
+    );
+    compare.call_sites = vec![call(2, "decode", "/bin/prog", ALL)];
+    compare.calls = Some(ALL);
+    vec![find, decode, compare]
+}
+
+#[test]
+fn comparison_may_take_the_element_apart_in_its_frame() {
+    let found = quadratic::detect(&program(decoded_by_comparison(Stores::Frame)));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let found = quadratic::detect(&program(decoded_by_comparison(Stores::Elsewhere)));
+    assert!(found.is_empty(), "{found:?}");
+}

@@ -263,3 +263,62 @@ fn word_looked_for_in_a_text_is_not_looked_up_in_a_list() {
     assert_eq!(places_of_text(Step::Letter), None);
     assert_eq!(places_of_text(Step::OfTable), None, "Sunday's search");
 }
+
+/// `while (e) { value = next(e); if (compare(e, name)) return e; e = next(value); }`, where `first` is what the second step
+/// begins at.
+fn pairs(first: AsmRegister64) -> Option<f64> {
+    let all = SEARCHES * 100;
+    let mut find = function(
+        "find",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.mov(rbx, rdi)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbx)?;
+            a.call(0x6000)?;
+            a.mov(rbp, rax)?;
+            a.mov(rdi, rbx)?;
+            a.mov(rsi, r13)?;
+            a.call(0x5000)?;
+            a.test(eax, eax)?;
+            a.jne(out)?;
+            a.mov(rdi, first)?;
+            a.call(0x6000)?;
+            a.mov(rbx, rax)?;
+            a.test(rbx, rbx)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            SEARCHES, all, all, all, all, all, all, all, all, all, all, all, all, all, SEARCHES,
+        ],
+        &[
+            0.0, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.0,
+        ],
+        &[(8, 0), (13, all - SEARCHES)],
+    );
+    find.call_sites = vec![
+        call(2, "next", "/bin/prog", all),
+        call(6, "__strncmp_evex", "/lib/libc.so.6", all),
+        call(10, "next", "/bin/prog", all),
+    ];
+    let body = |a: &mut CodeAssembler| {
+        a.inc(qword_ptr(rdi))?;
+        a.mov(rax, qword_ptr(rdi + 8))?;
+        a.ret()
+    };
+    let step = function("next", body, &[all; 3], &[0.1, 0.1, 0.1], &[]);
+    let mut compare = function("__strncmp_evex", body, &[all; 3], &[0.1, 0.1, 0.1], &[]);
+    compare.module = "/lib/libc.so.6".to_owned();
+    compare.own = false;
+    let found = quadratic::detect(&program(vec![find, step, compare]));
+    let one = found.iter().find(|one| one.cause == Cause::Quadratic)?;
+    one.share
+}
+
+#[test]
+fn element_may_be_two_steps_away() {
+    assert!(pairs(rbp).is_some(), "the name's step, then the value's");
+    assert_eq!(pairs(rbx), None, "the first call is for something else");
+}

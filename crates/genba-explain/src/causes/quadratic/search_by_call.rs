@@ -1,6 +1,6 @@
 //! Linear searches that compare each element with a call: of the C library, or of a function of the
 //! user's own that only reads and whose answer is tested. The call gets the element, or a copy of it that the loop
-//! makes in its frame (a structure by reference). The next element may be what another call returns (an iterator's step).
+//! makes in its frame (a structure by reference). The next element may be what another call returns (an iterator's step, or two).
 //! Elements may be compared in several parts, one call each, where the search ends with all of them equal; and taken
 //! apart by a call that stores in the frame what the comparison then gets.
 
@@ -52,6 +52,15 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         let mut elements = [first, second].into_iter().flatten();
         elements.any(|one| is_brought_by(function, index, one, site.at))
     };
+    // Or a step on the way to it: what it returns is where the next one begins.
+    let leads = |site: &CallSite| {
+        let mut next = others.iter().filter(|other| brings(other));
+        next.any(|other| {
+            let arguments = [RDI, RSI].map(|location| value_at(function, other.at, location));
+            let mut arguments = arguments.into_iter().flatten();
+            arguments.any(|one| is_brought_by(function, index, one, site.at))
+        })
+    };
     let compares = |site: &CallSite| {
         !site.targets.is_empty() && site.targets.iter().all(|one| is_comparison(input, one))
     };
@@ -72,7 +81,11 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let in_other_loops = MAX_IN_OTHER_LOOPS * cost.iterations as f64;
     if !leaves
         || !(others.iter()).all(|site| {
-            brings(site) || compares(site) || once(site) || takes_apart(input, function, site)
+            brings(site)
+                || leads(site)
+                || compares(site)
+                || once(site)
+                || takes_apart(input, function, site)
         })
         || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
         || !is_usually_innermost(function, index, in_other_loops as u64)
