@@ -91,7 +91,8 @@ impl<T: Copy> AllocatedBlocks<T> {
     }
 }
 
-fn size_of(allocation: Allocation, arguments: &[u64; 6]) -> u64 {
+/// Bytes that a call of an allocator asks for.
+pub(crate) fn size_of(allocation: Allocation, arguments: &[u64; 6]) -> u64 {
     let argument = |index: u8| arguments.get(usize::from(index)).copied().unwrap_or(0);
     match allocation {
         Allocation::Size(index) => argument(index),

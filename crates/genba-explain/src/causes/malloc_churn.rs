@@ -4,7 +4,7 @@
 //! allocations; all allocations together would be several times the peak resident set, so what is
 //! live at once is small. What a function of the C library allocates for itself and frees again
 //! (`regexec`, `qsort`) does not count: its caller cannot keep that memory. The line that is named is not
-//! that of a function which only hands the request on (`xmalloc`), but of its caller.
+//! that of a function which only hands the request on (`xmalloc`) or returns what it made, but of its caller.
 //!
 //! **Confirmation.** Another allocator (`LD_PRELOAD`): if the time changes, it is the allocator's.
 //!
@@ -32,7 +32,7 @@ use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::runtime_services::{is_allocator, is_library, plain, service};
 use crate::input::user_lines::{UserLine, lines};
-use crate::patterns::allocation_wrappers::asker;
+use crate::patterns::allocation_wrappers::{is_same_line, keeper};
 
 /// Finds much time in the allocator for memory that is turned over several times, from counted
 /// allocations and frees.
@@ -92,13 +92,9 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         return None;
     }
     let top = lines.first()?;
-    // Behind a wrapper that frees as well.
-    let user = top.users.first()?;
-    let asker = asker(input, &user.module, user.address);
-    let of_line = asker.as_ref().map_or(1.0, |one| one.1);
-    let here = asker.map_or_else(|| top.site.clone(), |one| one.0);
-    let asked = top.calls * of_line;
-    let part = (asked / calls.max(1) as f64).min(1.0);
+    let counted = (top.calls / calls.max(1) as f64).min(1.0);
+    let keeper = keeper(input, &top.site, counted);
+    let (here, part) = keeper.unwrap_or_else(|| (top.site.clone(), counted));
     // Bytes that are copied again and again are copied in memory that is kept, too.
     let machinery = (machinery(input, &lines) - repeated_copy::time_of_copies(input)).max(0.0);
     let rest = (1.0 - share - machinery).max(0.0);
@@ -111,7 +107,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     };
     let fix = Fix::ReuseAllocations(Language::of_file(top.site.file.as_deref()));
     let mut one = Candidate::new(Cause::MallocChurn, None, Vec::new(), fix);
-    one.at = Some(here);
+    one.at = Some(here.clone());
     // Of one line's allocations only, each replaced by something that costs a third.
     one.saves(&[
         SavedTime::of(
@@ -125,7 +121,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         SavedTime::of(machinery, CONTAINER_CODE_SAVED),
         SavedTime::of(rest, (inlined, 0.0, USER_CODE_SAVED_BY_REUSE)),
     ]);
-    one.executions = Some(asked as u64);
+    one.executions = Some((part * calls as f64) as u64);
     one.confirmation = Confirmation::OtherAllocator;
     one = one.fact(MemoryFact::AllocatorTime { share });
     if machinery > MIN_SHARE_OF_REPORTED_PART {
@@ -142,7 +138,10 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     if let Some(bytes) = program.max_rss_bytes {
         one = one.fact(MemoryFact::PeakMemory { bytes });
     }
-    for other in lines.iter().skip(1).take(2) {
+    for other in (lines.iter())
+        .filter(|line| !is_same_line(&line.site, &here))
+        .take(2)
+    {
         let share = other.calls / calls.max(1) as f64;
         if share > MIN_SHARE_OF_ALLOCATOR_FOR_SWAP {
             one = one.fact(MemoryFact::OtherLine {

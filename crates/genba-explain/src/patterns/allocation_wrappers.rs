@@ -1,65 +1,82 @@
-//! Functions of the user's own that hand requests for memory on, and also resize and free: which of their
-//! callers ask is in no count, but in the paths that bursts saw ([`genba_observe::AllocationPath`]).
+//! Who keeps memory that functions of the user's own allocate for their callers: those that return it, or hand requests on
+//! and also resize and free. Which callers ask is in no count, but in the paths that bursts saw
+//! ([`genba_observe::AllocationPath`]).
 
-use genba_model::{CodePoint, FindingSite};
+use genba_model::FindingSite;
 
 use crate::constants::counts::{
     MAX_INSTRUCTIONS_OF_WRAPPER, MAX_PART_OF_OTHER_CALLS, MIN_BURSTS_FOR_EVENTS,
     MIN_PART_OF_MIXED_WRAPPER,
 };
-use crate::constants::observations::MIN_SEEN;
+use crate::constants::observations::{MIN_ORDERED, MIN_SEEN};
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::finding_site::site;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_allocator;
 use crate::patterns::observed_sites::ObservedSites;
 
-/// The line that asks through a call of the allocator most often, where that call is in a wrapper; with its
-/// part of the allocations there. `None` where the call is not in a wrapper, or bursts saw too little.
-pub(crate) fn asker(
+/// The line whose function keeps most of the allocations, with its part of them, where `counted`, which has this part of
+/// the calls of the allocator, only allocates for its callers. `None` where it keeps them itself, where it makes objects of
+/// one size for many (a pool of them serves all), or where bursts saw too little.
+pub(crate) fn keeper(
     input: &AnalysisInput,
-    module: &str,
-    address: u64,
+    counted: &FindingSite,
+    part: f64,
 ) -> Option<(FindingSite, f64)> {
     let sites = ObservedSites::of(input)?;
     let observed = sites.observed;
-    let at = CodePoint {
-        module: observed.module(module)?,
-        address,
-    };
-    let (function, call) = sites.site(at)?;
-    let paths =
-        || (observed.allocation_paths.iter()).filter(|path| path.calls.first() == Some(&at));
-    let all: u64 = paths().map(|path| path.allocations).sum();
-    if !hands_on(&input.functions[function], call)
-        || all < MIN_SEEN
-        || observed.bursts < MIN_BURSTS_FOR_EVENTS
-    {
+    let paths = &observed.allocation_paths;
+    let all: u64 = paths.iter().map(|path| path.allocations).sum();
+    if all < MIN_SEEN || observed.bursts < MIN_BURSTS_FOR_EVENTS {
         return None;
     }
     let mut lines: Vec<(FindingSite, u64)> = Vec::new();
-    for path in paths() {
+    for path in paths {
         // Functions that are not in the input take hardly any time: they do little but ask.
         let known = path.calls.iter().filter_map(|&at| sites.site(at));
-        let asks = known.into_iter().find(|&(function, call)| {
+        let keeps = known.into_iter().find(|&(function, call)| {
             let function = &input.functions[function];
-            !hands_on(function, call)
+            !hands_on(function, call) && !function.is_library_template()
         });
-        let Some((function, call)) = asks.filter(|one| input.functions[one.0].own) else {
+        let Some((function, call)) = keeps.filter(|one| input.functions[one.0].own) else {
             continue;
         };
         let here = site(&input.functions[function], &[call]);
-        let same = |line: &&mut (FindingSite, u64)| {
-            (&line.0.function, &line.0.file, line.0.line) == (&here.function, &here.file, here.line)
-        };
-        match lines.iter_mut().find(same) {
+        match lines.iter_mut().find(|line| is_same_line(&line.0, &here)) {
             Some(line) => line.1 += path.allocations,
             None => lines.push((here, path.allocations)),
         }
     }
+    let of_all = |allocations: u64| allocations as f64 / all as f64;
     let known: u64 = lines.iter().map(|line| line.1).sum();
+    let keeps_itself = lines
+        .iter()
+        .any(|line| is_same_line(&line.0, counted) && of_all(line.1) >= MOST_OF_IT * part);
     let (line, most) = lines.into_iter().max_by_key(|line| line.1)?;
-    (known as f64 >= MOST_OF_IT * all as f64).then_some((line, most as f64 / all as f64))
+    let for_many = of_all(most) < MOST_OF_IT * part;
+    let pool = for_many && allocates_one_size(&sites, counted);
+    (of_all(known) >= MOST_OF_IT && !keeps_itself && !pool).then(|| (line, of_all(most)))
+}
+
+/// Whether the allocator was seen to get nearly always the same size from a call at this site.
+fn allocates_one_size(sites: &ObservedSites<'_>, site: &FindingSite) -> bool {
+    let module = sites.observed.module(&site.module);
+    let mut values = sites.observed.argument_values.iter();
+    values.any(|one| {
+        Some(one.at.module) == module
+            && site.addresses.contains(&one.at.address)
+            && one.argument == 0
+            && one.value.share.value >= MIN_ORDERED
+    })
+}
+
+/// Whether two sites are one line; where there are no lines, one function.
+pub(crate) fn is_same_line(one: &FindingSite, other: &FindingSite) -> bool {
+    let same = match one.line.or(other.line) {
+        Some(_) => (&one.file, one.line) == (&other.file, other.line),
+        None => one.function == other.function,
+    };
+    same && one.module == other.module
 }
 
 /// Whether a function does little but make this call, or one of the allocator's others.

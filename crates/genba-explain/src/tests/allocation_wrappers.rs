@@ -1,10 +1,11 @@
 //! Who asks for memory behind a wrapper of the allocator that also frees, with synthetic counts and paths.
 
-use genba_model::CodePoint;
-use genba_observe::{AllocationPath, Observations};
+use genba_model::{CodePoint, Estimate};
+use genba_observe::{AllocationPath, ArgumentValue, Observations, ValueShare};
 
+use crate::finding_site::site;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::patterns::allocation_wrappers::asker;
+use crate::patterns::allocation_wrappers::keeper;
 use crate::tests::synthetic::{call, function, program};
 
 const CALLS: u64 = 1_000_000;
@@ -58,8 +59,8 @@ fn input(made: f64, instructions: u64, allocated: u64) -> AnalysisInput {
 }
 
 fn found(input: &AnalysisInput) -> Option<(String, f64)> {
-    let address = input.functions[0].code[0].address;
-    asker(input, "/bin/resize", address).map(|(site, part)| (site.module, part))
+    let counted = site(&input.functions[0], &[0]);
+    keeper(input, &counted, 1.0).map(|(site, part)| (site.module, part))
 }
 
 #[test]
@@ -82,4 +83,40 @@ fn functions_with_work_of_their_own_and_few_allocations_are_not_wrappers() {
     let mut unseen = input(0.5, 12, 360);
     unseen.observed = None;
     assert_eq!(found(&unseen), None, "no bursts");
+}
+
+#[test]
+fn objects_of_one_size_for_many_callers_have_a_pool() {
+    let mut input = input(0.5, 12, 360);
+    let observed = input.observed.as_mut().expect("bursts");
+    let at = observed.allocation_paths[0].calls[0];
+    observed.argument_values.push(ArgumentValue {
+        at,
+        target: at,
+        argument: 0,
+        value: ValueShare {
+            value: 24,
+            share: Estimate::exact(1.0),
+        },
+        calls: 400,
+        bursts: 40,
+    });
+    assert!(found(&input).is_some(), "one caller has most");
+    let observed = input.observed.as_mut().expect("bursts");
+    observed.allocation_paths[0].allocations = 180;
+    observed.allocation_paths[1].allocations = 170;
+    let many = observed.allocation_paths[0].clone();
+    let other = CodePoint {
+        module: 1,
+        address: many.calls[0].address,
+    };
+    observed.allocation_paths.push(AllocationPath {
+        calls: vec![other],
+        allocations: 150,
+    });
+    let first = |input: &AnalysisInput| found(input).map(|one| one.0);
+    assert_eq!(first(&input), None);
+    let observed = input.observed.as_mut().expect("bursts");
+    observed.argument_values[0].value.share = Estimate::exact(0.6);
+    assert_eq!(first(&input).as_deref(), Some("/bin/read_record"), "texts");
 }
