@@ -1,12 +1,16 @@
 //! Costly conversions: routines of the library with their callers: synthetic programs.
 
 use genba_model::{CodePoint, ConversionFact, ConversionKind, Fact, Fix};
-use genba_observe::{CallFormats, Observations};
+use genba_observe::{CallFormats, NumberText, Observations};
+use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::{costly_conversion, excess_syscalls};
-use crate::input::analysis_input::{AnalysisInput, Place, RuntimeUse, UserCall};
+use crate::input::analysis_input::{
+    AnalysisInput, FunctionWithCallees, Place, RuntimeUse, UserCall,
+};
 use crate::input::conversions::{Conversion, ConversionUser};
+use crate::tests::observed_repetition::{observations, point, seen};
 use crate::tests::synthetic::{ALL, function, program};
 
 /// `write_row`, whose one call of a conversion takes this share of the time.
@@ -329,4 +333,57 @@ fn calls_of_one_function_that_convert_the_same_are_one_finding() {
     };
     let found: Vec<(u64, u32)> = found.iter().map(places).collect();
     assert_eq!(found, [(calls * 3 / 4, 2), (calls / 4, 1)]);
+}
+
+/// `write_number`, half of the time in so many calls, of which these are seen to write whole numbers.
+fn numbers(calls: u64, whole: f64) -> AnalysisInput {
+    let body = |a: &mut CodeAssembler| {
+        a.movq(rax, xmm0)?;
+        a.ret()
+    };
+    let writer = function("write_number", body, &[calls; 2], &[0.25, 0.25], &[]);
+    let mut input = program(vec![writer]);
+    let address = input.functions[0].code[0].address;
+    input.program.with_callees = vec![FunctionWithCallees {
+        function: "write_number".to_owned(),
+        module: "/bin/prog".to_owned(),
+        address,
+        share: 0.5,
+        calls,
+        ..FunctionWithCallees::default()
+    }];
+    let mut observed = observations();
+    observed.number_texts.push(NumberText {
+        target: point(&input, 0, 0),
+        whole: seen(whole),
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn whole_numbers_written_as_any_number_are_found() {
+    let found = costly_conversion::detect(&numbers(calls_of(300.0), 0.9));
+    let [one] = found.try_into().expect("one finding");
+    assert_eq!(one.fix, Fix::ConvertDirectly(ConversionKind::FormatWhole));
+    let share = one.share.expect("a share");
+    assert!((share - 0.45).abs() < 1e-9, "of the whole ones: {share}");
+    assert!((0.03..0.15).contains(&one.residual_fraction.value));
+}
+
+#[test]
+fn numbers_with_a_point_and_cheap_calls_are_not_whole_numbers() {
+    assert!(costly_conversion::detect(&numbers(calls_of(300.0), 0.6)).is_empty());
+    assert!(costly_conversion::detect(&numbers(calls_of(25.0), 0.9)).is_empty());
+    // It saves all vector registers for an open list of arguments.
+    let mut formatter = numbers(calls_of(300.0), 0.9);
+    let calls = formatter.functions[0].counts[0];
+    let body = |a: &mut CodeAssembler| {
+        a.movaps(xmmword_ptr(rsp + 16), xmm0)?;
+        a.movaps(xmmword_ptr(rsp + 128), xmm7)?;
+        a.ret()
+    };
+    let shares = [0.2, 0.2, 0.1];
+    formatter.functions[0] = function("write_number", body, &[calls; 3], &shares, &[]);
+    assert!(costly_conversion::detect(&formatter).is_empty());
 }

@@ -8,6 +8,7 @@ mod bytes_from_memory;
 mod calls;
 mod calls_for_files;
 mod chain_searches;
+mod choices;
 mod classes_of_values;
 mod conversions;
 mod copied_bytes;

@@ -1,13 +1,13 @@
 //! The same bytes scanned from many starts by calls of a search, and near misses.
 
 use genba_model::{Fact, QuadraticFact};
-use genba_observe::AdvancingCall;
+use genba_observe::{AdvancingCall, ArgumentValue, ValueShare};
 use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::quadratic;
-use crate::input::analysis_input::FunctionInput;
-use crate::tests::observed_repetition::{observations, point, seen};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::tests::observed_repetition::{observations, point, seen, share_of};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
 const SCANS: u64 = 12_000;
@@ -25,6 +25,8 @@ enum Beside {
     SumsInPlace,
     /// The same, kept in the frame from call to call.
     SumsInFrame,
+    /// Nothing; what it looks for is its third argument.
+    Word,
 }
 
 /// `while ((p = search(p, end))) { if (*++p == '>') break; }`
@@ -34,7 +36,10 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
         "scan",
         |a| {
             let (mut head, mut callee) = (a.create_label(), a.create_label());
-            a.xor(r13d, r13d)?;
+            match beside {
+                Beside::Word => a.mov(r12, rdx)?,
+                _ => a.xor(r13d, r13d)?,
+            }
             a.set_label(&mut head)?;
             a.mov(rdi, rbx)?;
             match beside {
@@ -48,7 +53,7 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
                 _ => a.lea(rbx, qword_ptr(rax + 1))?,
             }
             match beside {
-                Beside::Nothing => a.nop()?,
+                Beside::Nothing | Beside::Word => a.nop()?,
                 Beside::Counts => a.inc(r13)?,
                 Beside::Stores => a.mov(qword_ptr(r14), rbx)?,
                 Beside::Sums => a.mov(r12, rax)?,
@@ -92,6 +97,15 @@ fn callee(stores: bool) -> FunctionInput {
 
 /// What is found of such a loop with these bytes from find to find, in a program of 3 MB.
 fn found(scanner: FunctionInput, stores: bool, bytes_per_call: f64, share: f64) -> Vec<Candidate> {
+    quadratic::detect(&scanning(scanner, stores, bytes_per_call, share))
+}
+
+fn scanning(
+    scanner: FunctionInput,
+    stores: bool,
+    bytes_per_call: f64,
+    share: f64,
+) -> AnalysisInput {
     let mut input = program(vec![scanner, callee(stores)]);
     input.program.input_bytes = Some(48_000);
     input.program.max_rss_bytes = Some(3e6);
@@ -108,7 +122,7 @@ fn found(scanner: FunctionInput, stores: bool, bytes_per_call: f64, share: f64) 
         bytes_per_call,
     });
     input.observed = Some(all);
-    quadratic::detect(&input)
+    input
 }
 
 #[test]
@@ -140,4 +154,25 @@ fn lines_counts_and_parsers_are_not_scanned_again() {
 fn calls_at_places_without_order_are_not_a_scan() {
     let found = found(scanner(FINDS, Beside::Nothing), false, 4.0, 0.6);
     assert!(found.is_empty());
+}
+
+#[test]
+fn scans_for_another_word_each_time_are_not_one_scan() {
+    let mut input = scanning(scanner(FINDS, Beside::Word), false, 4.0, 0.99);
+    assert!(quadratic::detect(&input).is_empty());
+    let entry = point(&input, 0, 0);
+    let one_word = ArgumentValue {
+        at: entry,
+        target: entry,
+        argument: 2,
+        value: ValueShare {
+            value: 0x7000,
+            share: share_of(0.9),
+        },
+        calls: 1000,
+        bursts: 20,
+    };
+    let observed = input.observed.as_mut().expect("bursts");
+    observed.argument_values.push(one_word);
+    assert_eq!(quadratic::detect(&input).len(), 1, "always for the same");
 }
