@@ -22,8 +22,8 @@ mod x86_64;
 
 pub use argument_registers::{EntryReads, entry_reads};
 pub use dataflow::{
-    DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut, Sum, X87_TOP,
-    data_flow, data_flow_of,
+    Components, DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut, Sum,
+    X87_TOP, data_flow, data_flow_of,
 };
 pub use disassembler::{Disassembler, disassemble};
 pub use error::CodeError;

@@ -158,6 +158,8 @@ pub enum Fix {
     SpreadKeys,
     /// Remember what a scan found, so that the next one does not begin anew.
     ScanOnce,
+    /// Check a text as a whole, or not at all where it is known to be one.
+    CheckTextOnce,
     /// Test many bytes at a time for the class that a table names.
     WideClasses,
     /// Search once, and keep the place that was found.

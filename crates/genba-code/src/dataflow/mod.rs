@@ -67,6 +67,8 @@ pub struct DataFlow {
     pub shortcut: Shortcut,
     /// Its result, if that is another register or nothing plus a constant.
     pub sum: Option<Sum>,
+    /// What `lea` adds up.
+    pub components: Option<Components>,
     /// By how much it moves the stack pointer besides its data (`push`, `pop`, `call`,
     /// `ret`): no wait for the stack pointer's value, so that it is not in
     /// [`Self::data_reads`] nor in [`Self::writes`].
@@ -75,6 +77,19 @@ pub struct DataFlow {
     pub x87_delta: i8,
     /// What its time depends on beside its operands' readiness, if anything.
     pub opaque: Option<Opaque>,
+}
+
+/// Base, index times factor, and a constant, as `lea` adds them up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Components {
+    /// Base register.
+    pub base: Option<Location>,
+    /// Index register.
+    pub index: Option<Location>,
+    /// Factor of the index: 1, 2, 4, 8.
+    pub scale: u8,
+    /// What is added.
+    pub displacement: i64,
 }
 
 /// One access to memory.

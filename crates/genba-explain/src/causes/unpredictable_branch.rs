@@ -448,7 +448,7 @@ fn is_decided(found: &HotLoop<'_>, address: &Address) -> bool {
     while let Some(value) = work.pop() {
         let steady = values.is_invariant(value, &function.flow, index)
             || is_reloaded(function, index, value)
-            || value_step(function, index, value).is_some();
+            || matches!(value_step(function, index, value), Some(Step::Constant(_)));
         if steady || seen.contains(&value.number) {
             continue;
         }

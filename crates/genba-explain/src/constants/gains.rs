@@ -374,6 +374,13 @@ pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
     Estimate { value, low, high }
 }
 
+/// Cycles of a check of a text that is short: begin and end take most of them. Chosen: some thirty bytes.
+pub(crate) const MAX_CYCLES_OF_SHORT_TEXT_CHECK: f64 = 40.0;
+
+/// Of the time of such checks, where their bytes are known to be text, or the whole is checked at once. Chosen: more than
+/// all, with the tests of their outcome and what the compiler then joins.
+pub(crate) const TEXT_CHECKS_SAVED: SavedFractions = (1.0, 0.6, 2.0);
+
 /// Core cycles of copying a short text between or within directives. Chosen: a short `memcpy`.
 pub(crate) fn direct_text_copy() -> Estimate {
     Estimate {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use genba_code::{
-    BlockId, ControlFlow, DataFlow, Location, MemoryAccess, Opaque, STACK_POINTER, Shortcut,
+    BlockId, Components, ControlFlow, DataFlow, Location, MemoryAccess, Opaque, STACK_POINTER,
+    Shortcut,
 };
 
 use crate::constants::registers::{CALL_CLOBBERED, LOCATIONS, XMM0};
@@ -41,6 +42,8 @@ enum Key {
     Result {
         form: String,
         operands: Vec<(Location, Value)>,
+        /// Of `lea`.
+        components: Option<Components>,
         addresses: Vec<Option<Address>>,
         /// Stores between make loads differ.
         memory: (BlockId, u32, u32),
@@ -327,6 +330,7 @@ impl Numbering<'_> {
         let key = Key::Result {
             form: data.form.clone(),
             operands: operands.to_vec(),
+            components: data.components,
             addresses: addresses.to_vec(),
             memory: epoch,
             // One result is the same in whichever register.

@@ -101,3 +101,58 @@ fn only_addresses_that_follow_from_a_choice_wait_for_it() {
     let decided = counts(From::CountedByChoice);
     assert!(decided > 1.3 * packed, "{decided} {packed}");
 }
+
+/// `node = 2 * node + (value[node] < limit ? 1 : 2)` with random outcomes, from level to level of trees.
+fn descent() -> FunctionInput {
+    let (trees, chosen) = (ROUNDS / 6, ROUNDS / 2);
+    function(
+        "classify",
+        |a| {
+            let (mut outer, mut head, mut enter) =
+                (a.create_label(), a.create_label(), a.create_label());
+            let (mut other, mut out) = (a.create_label(), a.create_label());
+            a.set_label(&mut outer)?;
+            a.mov(edx, 6)?;
+            a.xor(eax, eax)?;
+            a.jmp(enter)?;
+            a.set_label(&mut other)?;
+            a.lea(eax, dword_ptr(rax + rax + 2))?;
+            a.sub(edx, 1)?;
+            a.je(out)?;
+            a.set_label(&mut enter)?;
+            a.movsxd(r14, eax)?;
+            a.movzx(r15d, byte_ptr(rcx + r14))?;
+            a.cmp(r15d, r13d)?;
+            a.jbe(other)?;
+            a.lea(eax, dword_ptr(rax + rax + 1))?;
+            a.sub(edx, 1)?;
+            a.jne(enter)?;
+            a.set_label(&mut out)?;
+            a.add(rcx, 64)?;
+            a.cmp(rcx, r12)?;
+            a.jne(outer)?;
+            a.set_label(&mut head)?;
+            a.ret()
+        },
+        &[
+            trees, trees, trees, chosen, chosen, chosen, ROUNDS, ROUNDS, ROUNDS, ROUNDS, chosen,
+            chosen, chosen, trees, trees, trees, 1,
+        ],
+        &[
+            0.0, 0.0, 0.0, 0.05, 0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[
+            (5, trees / 2),
+            (9, chosen),
+            (12, chosen - trees / 2),
+            (15, trees - 1),
+        ],
+    )
+}
+
+#[test]
+fn next_level_of_a_tree_waits_for_the_choice() {
+    let found = found(descent());
+    let left = found[0].residual_fraction.value;
+    assert!(left > 0.4, "{left}");
+}

@@ -63,6 +63,7 @@ mod simulated_events;
 mod sweeps;
 pub(crate) mod synthetic;
 mod table_growth;
+mod text_checks;
 mod tree_walks;
 mod unasked_results;
 mod uncontended_locks;

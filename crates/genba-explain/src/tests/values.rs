@@ -52,6 +52,20 @@ fn equal_divisions_have_equal_operands() {
 }
 
 #[test]
+fn sums_of_other_factors_or_constants_are_other_values() {
+    // lea eax, [rdi+rdi+1]; lea ecx, [rdi+rdi+2]; lea edx, [rdi+rdi*2+1]; lea ebx, [rdi+rdi+1]
+    let bytes = [
+        0x8d, 0x44, 0x3f, 0x01, 0x8d, 0x4c, 0x3f, 0x02, 0x8d, 0x54, 0x7f, 0x01, 0x8d, 0x5c, 0x3f,
+        0x01,
+    ];
+    let (_, values) = number(&bytes);
+    let first = values.written(0, RAX);
+    assert_ne!(first, values.written(1, RCX));
+    assert_ne!(first, values.written(2, RDX));
+    assert_eq!(first, values.written(3, RBX));
+}
+
+#[test]
 fn values_not_written_in_a_loop_are_invariant() {
     let (flow, values) = number(LOOP);
     let divisor = values.read(4, RSI).expect("a divisor");

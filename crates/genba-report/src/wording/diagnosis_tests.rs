@@ -96,6 +96,7 @@ fn every_fix_has_a_sentence() {
         Fix::FindDirectly { best: false },
         Fix::FindDirectly { best: true },
         Fix::ScanOnce,
+        Fix::CheckTextOnce,
         Fix::UpdateSum,
         Fix::GoOnFromThere,
         Fix::WideClasses,

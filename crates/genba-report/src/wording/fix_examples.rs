@@ -169,6 +169,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "best = heap_take_least(&heap);   /* heap_lower() where a distance becomes less */",
         ),
         Fix::ScanOnce | Fix::WideClasses => return None,
+        Fix::CheckTextOnce => (
+            "for piece in pieces {\n    out.push_str(str::from_utf8(piece)?);\n}",
+            "for piece in pieces {\n    bytes.extend_from_slice(piece);\n}\nlet out = String::from_utf8(bytes)?;",
+        ),
         Fix::GoOnFromThere => (
             "for (i = 0, at = begin; i <= column; i++)\n    at += width(type[i] = *header++);",
             "for (; record->parsed <= column; record->parsed++)\n    record->at += width(type[record->parsed] = *record->header++);",

@@ -240,6 +240,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
              end) and use it for the next start, or scan from where the last one stopped: then each \
              byte is read once."
         }
+        Fix::CheckTextOnce => {
+            "Stay with bytes, or check the whole text once instead of each piece. What the program wrote itself, or took \
+             out of a str, is text already: `from_utf8_unchecked`, with a comment that says why it is."
+        }
         Fix::WideClasses => {
             "Test 8 to 32 bytes at a time: by arithmetic on a word where the class is a range or a few \
              bytes, else by two look-ups in tables of 16 elements (pshufb), and only the bytes where \

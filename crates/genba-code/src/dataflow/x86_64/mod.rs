@@ -18,7 +18,8 @@ use iced_x86::{
 use smallvec::SmallVec;
 
 use super::{
-    DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut, X87_TOP,
+    Components, DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut,
+    X87_TOP,
 };
 use crate::x86_64::directions;
 
@@ -56,6 +57,7 @@ fn bad(address: u64) -> DataFlow {
         memory: SmallVec::new(),
         shortcut: Shortcut::None,
         sum: None,
+        components: None,
         stack_delta: 0,
         x87_delta: 0,
         opaque: Some(Opaque::Exit),
@@ -102,6 +104,12 @@ fn one(raw: &Raw, factory: &mut InstructionInfoFactory) -> DataFlow {
     }
     flow.x87_delta = x87_delta(raw);
     flow.sum = idiom::sum(raw);
+    flow.components = (raw.mnemonic() == Mnemonic::Lea).then(|| Components {
+        base: location(raw.memory_base()),
+        index: location(raw.memory_index()),
+        scale: raw.memory_index_scale() as u8,
+        displacement: raw.memory_displacement64().cast_signed(),
+    });
     flow
 }
 

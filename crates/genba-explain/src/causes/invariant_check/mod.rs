@@ -8,7 +8,8 @@
 //! again because a store in between might change it), or they
 //! compare the loop's counter with such values. Together the checks are a good part of the
 //! instructions, and the loop does not wait for a chain of its own, beside which they would run for nothing. The
-//! bound of a search is none of these: without it the search would not end.
+//! bound of a search is none of these: without it the search would not end. Or the library checks short texts
+//! ([`text_checks`]).
 //!
 //! **Confirmation.** The checks before the loop.
 //!
@@ -19,6 +20,7 @@
 //! 1972 (loop unswitching).
 
 mod chains;
+mod text_checks;
 
 use std::collections::HashMap;
 
@@ -48,13 +50,15 @@ use crate::patterns::invariance::overlap;
 use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::usual_values::usually_met;
 use chains::waits_for_chain;
+use text_checks::text_checks;
 
 /// Finds loops, and functions that are called often, that test the same each time with the same
 /// outcome.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let mut found = text_checks(input);
     let Some(sites) = ObservedSites::of(input) else {
-        return Vec::new();
+        return found;
     };
     let fixed = fixed_loads(&sites, |one| one.seen.share.value);
     // A function's callers may each test their own object once.
@@ -64,13 +68,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = loops
         .iter()
         .filter(|one| one.input.is_users() && !waits_for_chain(input, one));
-    let mut found: Vec<Candidate> = loops
-        .filter_map(|one| {
-            let unit = Unit::of_loop(one, &fixed, &steady);
-            let found = unit.candidate(one.share)?;
-            Some(found.fact(one.time()))
-        })
-        .collect();
+    found.extend(loops.filter_map(|one| {
+        let unit = Unit::of_loop(one, &fixed, &steady);
+        let found = unit.candidate(one.share)?;
+        Some(found.fact(one.time()))
+    }));
     for number in 0..input.functions.len() {
         let unit = Unit::of_function(input, number, &fixed_by_call, &steady);
         found.extend(unit.and_then(|unit| {
