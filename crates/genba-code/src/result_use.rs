@@ -124,13 +124,15 @@ struct Function<'a> {
 }
 
 /// What decides whether the result of the call at this index is asked for; `None` where it always is, may be, or
-/// never is. `data` is of the same instructions as `code`.
+/// never is. `data` is of the same instructions as `code`. Where functions return values in a general and a vector register
+/// at a time (`pairs`: Rust's do so for `Option<f64>`), one says nothing about the other.
 #[must_use]
 pub fn asked_if(
     code: &[Instruction],
     data: &[DataFlow],
     flow: &ControlFlow,
     call: usize,
+    pairs: bool,
 ) -> Option<AskedIf> {
     if code.len() != data.len() {
         return None;
@@ -154,7 +156,7 @@ pub fn asked_if(
             let found = of(kind[0]).asked_if(block, call, held(kind)).or_else(|| {
                 let found = of(0).asked_if(block, call, held(kind))?;
                 let returns_other =
-                    of(0).leaves_as_entered(kind[0]) || of(0).sets_for_return(other[0]);
+                    of(0).leaves_as_entered(kind[0]) || !pairs && of(0).sets_for_return(other[0]);
                 returns_other.then_some(found)
             })?;
             let no_result = of(0).is_read_from((block, call + 1), held(other)) == Some(false);
@@ -193,8 +195,8 @@ impl Function<'_> {
         false
     }
 
-    /// Whether the function writes a register itself and returns before anybody reads it: compilers do so for a result
-    /// only, and there is one.
+    /// Whether the function writes a register itself and returns before anybody reads it, whichever way it goes: compilers
+    /// do so for a result only, and there is one.
     fn sets_for_return(&self, register: Locations) -> bool {
         let Self {
             code, data, flow, ..
@@ -202,7 +204,7 @@ impl Function<'_> {
         let blocks = flow.blocks();
         let returns = |at: usize| code[at].flow == Flow::Return;
         let mut met = vec![false; blocks.len()];
-        // Blocks whose end leads to a return with the register unread, and whether the return itself is in them.
+        // Blocks whose end leads to a return with the register unread.
         let mut work: Vec<BlockId> = (0..blocks.len() as BlockId)
             .filter(|&block| {
                 let last = blocks[block as usize].instructions.clone().last();
@@ -218,10 +220,17 @@ impl Function<'_> {
                 let calls = matches!(code[at].flow, Flow::Call(_) | Flow::IndirectCall);
                 let reads = data[at].reads() & register != 0 && !returns(at);
                 let writes = data[at].writes & register != 0 && !returns(at);
-                if writes && !calls && (!reads || data[at].shortcut == Shortcut::Constant) {
-                    return true;
+                // A `pop` may be there for the stack's sake.
+                if writes && !calls && !reads && code[at].mnemonic != "pop" {
+                    let set = Held {
+                        registers: register,
+                        slots: Vec::new(),
+                    };
+                    if self.is_read_from((block, at + 1), set) == Some(false) {
+                        return true;
+                    }
                 }
-                if calls || reads {
+                if calls || reads || writes {
                     passed = false;
                     break;
                 }
@@ -406,6 +415,7 @@ mod tests {
             &data,
             &ControlFlow::build(&code),
             call.expect("a call"),
+            false,
         )
     }
 
@@ -484,6 +494,9 @@ mod tests {
         let mut other = bytes;
         other[13] = 0xb9;
         assert_eq!(of(&other), None);
+        // The stack's end, not a result: pop rax.
+        let popped = [&bytes[..13], &[0x58, 0xc3]].concat();
+        assert_eq!(of(&popped), None);
         // Somebody else reads it: mov [rbx], eax.
         let read = [&bytes[..18], &[0x89, 0x03, 0xc3]].concat();
         assert_eq!(of(&read), None);

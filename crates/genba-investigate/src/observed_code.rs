@@ -126,9 +126,11 @@ impl ObservedCode {
                 let calls =
                     |one: &Instruction| matches!(one.flow, Flow::Call(_) | Flow::IndirectCall);
                 let calls = (0..code.len()).filter(|&at| calls(&code[at]));
+                let symbol = binary.symbol_at(range.start);
+                let pairs = symbol.is_some_and(|one| is_rust(&one.name));
                 asked.extend(calls.filter_map(|at| {
                     let address = code[at].address;
-                    let test = asked_if(&code, &data, &flow, at)?;
+                    let test = asked_if(&code, &data, &flow, at, pairs)?;
                     Some((
                         CodePoint { module, address },
                         at_addresses(test, &code, module),
@@ -301,4 +303,15 @@ fn allocation(name: &str) -> Option<Allocation> {
         name if name.starts_with("_Znwm") || name.starts_with("_Znam") => Some(Allocation::Size(0)),
         _ => None,
     }
+}
+/// Whether a mangled name is Rust's: `_R…`, or `_ZN…17h<16 digits>E`.
+fn is_rust(name: &str) -> bool {
+    let legacy = || {
+        let hash = name
+            .strip_suffix('E')
+            .and_then(|name| name.get(name.len().checked_sub(19)?..));
+        let digits = hash.and_then(|hash| hash.strip_prefix("17h"));
+        digits.is_some_and(|digits| digits.bytes().all(|one| one.is_ascii_hexdigit()))
+    };
+    name.starts_with("_R") || name.starts_with("_ZN") && legacy()
 }

@@ -24,10 +24,13 @@ pub struct NumberText {
     pub whole: Seen,
 }
 
+/// Digits of the longest number: more are not one.
+const MAX_DIGITS: u32 = 20;
+
 /// What a call stored byte by byte.
 #[derive(Clone, Copy, Default)]
 struct Written {
-    digits: bool,
+    digits: u32,
     others: bool,
 }
 
@@ -43,7 +46,7 @@ impl Written {
             .take_while(|_| size <= 2)
         {
             match byte {
-                b'0'..=b'9' => self.digits = true,
+                b'0'..=b'9' => self.digits += 1,
                 b'-' | b'+' | 0 => {}
                 _ => self.others = true,
             }
@@ -51,8 +54,16 @@ impl Written {
     }
 
     fn join(&mut self, other: Self) {
-        self.digits |= other.digits;
+        self.digits = self.digits.saturating_add(other.digits);
         self.others |= other.others;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.digits == 0 && !self.others
+    }
+
+    fn is_number(&self) -> bool {
+        (1..=MAX_DIGITS).contains(&self.digits) && !self.others
     }
 }
 
@@ -87,8 +98,8 @@ pub(crate) fn number_texts(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<Nu
                         if let Some(below) = open.last_mut() {
                             below.1.join(written);
                         }
-                        if (written.digits || written.others) && takes_vector(target) {
-                            tally.count(target, written.digits && !written.others);
+                        if !written.is_empty() && takes_vector(target) {
+                            tally.count(target, written.is_number());
                         }
                     }
                 }

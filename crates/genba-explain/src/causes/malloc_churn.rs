@@ -93,7 +93,8 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     }
     let top = lines.first()?;
     let counted = (top.calls / calls.max(1) as f64).min(1.0);
-    let keeper = keeper(input, &top.site, counted);
+    let users: Vec<UserCall> = top.users.iter().map(|&user| user.clone()).collect();
+    let keeper = keeper(input, &top.site, &users, counted);
     let (here, part) = keeper.unwrap_or_else(|| (top.site.clone(), counted));
     // Bytes that are copied again and again are copied in memory that is kept, too.
     let machinery = (machinery(input, &lines) - repeated_copy::time_of_copies(input)).max(0.0);
@@ -105,7 +106,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     } else {
         0.0
     };
-    let fix = Fix::ReuseAllocations(Language::of_file(top.site.file.as_deref()));
+    let fix = Fix::ReuseAllocations(Language::of_file(here.file.as_deref()));
     let mut one = Candidate::new(Cause::MallocChurn, None, Vec::new(), fix);
     one.at = Some(here.clone());
     // Of one line's allocations only, each replaced by something that costs a third.

@@ -43,7 +43,7 @@ use crate::constants::search_limits::MAX_REPORTED_BRANCHES;
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::constants::time_shares::{MIN_SHARE_OF_BRANCH_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
-use crate::input::values::{Address, Origin};
+use crate::input::values::{Address, Origin, Value};
 use crate::patterns::decision_chains::decision_chains;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::leading_zeros::leading_zeros;
@@ -84,9 +84,13 @@ fn around_short_ones<'a>(inner: &HotLoop<'a>) -> Option<HotLoop<'a>> {
         let entries = cost.entries.unwrap_or(0).max(1) as f64;
         cost.iterations as f64 / entries >= MIN_TRIPS_FOR_BRANCHES
     };
-    let all_short = (loops.iter().zip(&function.loops))
-        .filter(|(one, _)| one.parent == Some(parent.index))
-        .all(|(_, cost)| !cost.as_ref().is_some_and(long));
+    let inside = |index: &usize| {
+        let around = |&index: &u32| loops[index as usize].parent;
+        std::iter::successors(loops[*index].parent, around).any(|one| one == parent.index)
+    };
+    let all_short = (0..loops.len())
+        .filter(inside)
+        .all(|index| !function.loops[index].as_ref().is_some_and(long));
     all_short.then_some(parent)
 }
 
@@ -174,9 +178,10 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     }
     let cost = misprediction_cost(input, found, &branches)?;
     // A table replaces the tests alone: the rest is executed as often as before.
+    let each: f64 = found.members.iter().map(|&at| found.times(at)).sum();
     let slots = match is_small {
-        true => executed as f64,
-        false => found.members.iter().map(|&at| found.times(at)).sum(),
+        true => each.max(executed as f64),
+        false => each,
     };
     let depends = branches.iter().any(|one| depends(found, one.at));
     let after = cycles_without_branches(found, &cost, slots, depends);
@@ -282,6 +287,7 @@ fn cycles_without_branches(
         _ => 0.0,
     };
     let (least, iteration) = (cost.least, found.cycles.value);
+    let carried = found.cost.chain_cycles.map_or(0.0, |cycles| cycles.value);
     let body = least.max(BRANCHLESS_CYCLES_PER_SLOT * slots).max(chain);
     // A choice by data makes what follows wait for it.
     let waits = match depends {
@@ -292,12 +298,13 @@ fn cycles_without_branches(
     Estimate {
         value: (body + left(cost.most, waits)).min(iteration),
         // Without mispredictions loads start earlier, too, and what no choice decides is done for several elements at a time.
-        low: (least
+        low: ((least
             .max(BRANCHLESS_CYCLES_PER_SLOT_LOW * slots)
             .max(BRANCHLESS_LOW * chain)
             + BRANCHLESS_LOW * left(cost.most, 0.0))
-        .min(iteration)
-            * if depends { 1.0 } else { BRANCHLESS_VECTORS },
+            * if depends { 1.0 } else { BRANCHLESS_VECTORS })
+        .max(carried.min(least))
+        .min(iteration),
         high: (BRANCHLESS_HIGH.0 * body + left(cost.taken, waits + BRANCHLESS_HIGH.1))
             .min(MAX_LOOP_RESIDUAL * iteration),
     }
@@ -437,6 +444,20 @@ fn depends(found: &HotLoop<'_>, branch: usize) -> bool {
     })
 }
 
+/// Whether the loop stores where a value was loaded from: a variable that is kept in memory.
+fn is_stored(found: &HotLoop<'_>, value: Value) -> bool {
+    let values = &found.input.values;
+    let from = values.loaded_from(value);
+    let executed = found.members.iter().filter(|&&at| found.times(at) > 0.0);
+    executed.into_iter().any(|&at| {
+        let accesses = found.input.data[at].memory.iter();
+        let mut stores = accesses
+            .zip(values.addresses(at))
+            .filter(|one| one.0.writes);
+        stores.any(|(_, to)| to.is_some() && to.map(|to| to.base) == from.map(|from| from.base))
+    })
+}
+
 /// Whether an address follows from the way that an iteration, or one before, took through the loop.
 fn is_decided(found: &HotLoop<'_>, address: &Address) -> bool {
     let (function, index) = (found.input, found.index);
@@ -447,7 +468,7 @@ fn is_decided(found: &HotLoop<'_>, address: &Address) -> bool {
     let mut seen: Vec<u32> = Vec::new();
     while let Some(value) = work.pop() {
         let steady = values.is_invariant(value, &function.flow, index)
-            || is_reloaded(function, index, value)
+            || is_reloaded(function, index, value) && !is_stored(found, value)
             || matches!(value_step(function, index, value), Some(Step::Constant(_)));
         if steady || seen.contains(&value.number) {
             continue;

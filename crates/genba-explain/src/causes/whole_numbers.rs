@@ -6,7 +6,8 @@
 //!
 //! **Confirmation.** A test for whole numbers in front.
 //!
-//! **Near misses.** Functions with an open list of arguments save vector registers, too; numbers with a point.
+//! **Near misses.** Functions with an open list of arguments save vector registers, too; numbers with a point; routines that
+//! convert whole numbers as integers already.
 //!
 //! **Source.** redis 7.2 (f3c6f9c2f44a).
 
@@ -16,7 +17,7 @@ use crate::candidate::Candidate;
 use crate::constants::counts::MIN_CALLS_HABITUAL;
 use crate::constants::gains::{MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conversion};
 use crate::constants::observations::{MIN_SEEN, MIN_USUAL_VALUE};
-use crate::constants::registers::XMM7;
+use crate::constants::registers::{XMM0, XMM7};
 use crate::constants::time_shares::MIN_SHARE_OF_CONVERSION;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, FunctionWithCallees};
 use crate::input::user_lines::site_of;
@@ -48,18 +49,25 @@ fn part_of_whole_numbers(input: &AnalysisInput, function: &FunctionWithCallees) 
     let mut texts = observed.number_texts.iter();
     let text = texts.find(|one| Some(one.target) == entry)?;
     let part = text.whole.share.value;
-    let known = index_of(input, &function.function, &function.module);
-    let any = known.is_some_and(|index| takes_any_arguments(&input.functions[index]));
-    (text.whole.executions >= MIN_SEEN && part >= MIN_USUAL_VALUE && !any).then_some(part)
+    let known = index_of(input, &function.function, &function.module)?;
+    let seen = text.whole.executions >= MIN_SEEN && part >= MIN_USUAL_VALUE;
+    (seen && takes_numbers(&input.functions[known])).then_some(part)
 }
 
-/// Whether a function saves the last register of vector arguments: an open list of arguments begins so.
-fn takes_any_arguments(function: &FunctionInput) -> bool {
-    let values = &function.values;
-    (0..function.code.len()).any(|at| {
-        let read = values.read(at, XMM7);
-        read.and_then(|value| values.location_at_entry(value)) == Some(XMM7)
-    })
+/// Whether a function reads vector registers of arguments, but not the last of them, as an open list of arguments begins,
+/// and does not convert to an integer itself.
+fn takes_numbers(function: &FunctionInput) -> bool {
+    let executed = (0..function.code.len()).filter(|&at| function.counts.get(at) > Some(&0));
+    let (mut takes, mut all, mut converts) = (false, false, false);
+    for at in executed {
+        for &(_, value) in function.values.reads(at) {
+            let entered = function.values.location_at_entry(value);
+            takes |= entered.is_some_and(|location| (XMM0..=XMM7).contains(&location));
+            all |= entered == Some(XMM7);
+        }
+        converts |= function.code[at].mnemonic.trim_start_matches('v') == "cvttsd2si";
+    }
+    takes && !all && !converts
 }
 
 fn candidate(

@@ -11,7 +11,7 @@ use crate::constants::gains::MIN_RESIDUAL_OF_PROGRAM;
 pub(crate) struct SavedTime {
     /// Share of all time.
     pub share: Estimate,
-    /// Fraction of it that is removed, 0…1.
+    /// Fraction of it that is removed, 0…1; more where time beside it goes as well.
     pub saved: Estimate,
 }
 

@@ -2,7 +2,8 @@
 //! and also resize and free. Which callers ask is in no count, but in the paths that bursts saw
 //! ([`genba_observe::AllocationPath`]).
 
-use genba_model::FindingSite;
+use genba_model::{CodePoint, FindingSite};
+use genba_observe::AllocationPath;
 
 use crate::constants::counts::{
     MAX_INSTRUCTIONS_OF_WRAPPER, MAX_PART_OF_OTHER_CALLS, MIN_BURSTS_FOR_EVENTS,
@@ -11,27 +12,34 @@ use crate::constants::counts::{
 use crate::constants::observations::{MIN_ORDERED, MIN_SEEN};
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::finding_site::site;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput, UserCall};
 use crate::input::runtime_services::is_allocator;
 use crate::patterns::observed_sites::ObservedSites;
 
-/// The line whose function keeps most of the allocations, with its part of them, where `counted`, which has this part of
-/// the calls of the allocator, only allocates for its callers. `None` where it keeps them itself, where it makes objects of
+/// The line whose function keeps most of what is allocated at `counted`, by these calls, with its part of all allocations, of
+/// which `part` are made there: where that only allocates for its callers. `None` where it keeps them itself, where it makes objects of
 /// one size for many (a pool of them serves all), or where bursts saw too little.
 pub(crate) fn keeper(
     input: &AnalysisInput,
     counted: &FindingSite,
+    calls: &[UserCall],
     part: f64,
 ) -> Option<(FindingSite, f64)> {
     let sites = ObservedSites::of(input)?;
     let observed = sites.observed;
-    let paths = &observed.allocation_paths;
-    let all: u64 = paths.iter().map(|path| path.allocations).sum();
+    let is_counted = |at: &CodePoint| {
+        let module = observed.modules.get(at.module as usize);
+        let mut calls = calls.iter();
+        calls.any(|call| call.address == at.address && Some(&call.module) == module)
+    };
+    let leads = |path: &&AllocationPath| path.through.iter().chain(&path.calls).any(is_counted);
+    let paths = || observed.allocation_paths.iter().filter(leads);
+    let all: u64 = paths().map(|path| path.allocations).sum();
     if all < MIN_SEEN || observed.bursts < MIN_BURSTS_FOR_EVENTS {
         return None;
     }
     let mut lines: Vec<(FindingSite, u64)> = Vec::new();
-    for path in paths {
+    for path in paths() {
         // Functions that are not in the input take hardly any time: they do little but ask.
         let known = path.calls.iter().filter_map(|&at| sites.site(at));
         let keeps = known.into_iter().find(|&(function, call)| {
@@ -51,14 +59,13 @@ pub(crate) fn keeper(
     let known: u64 = lines.iter().map(|line| line.1).sum();
     let keeps_itself = lines
         .iter()
-        .any(|line| is_same_line(&line.0, counted) && of_all(line.1) >= MOST_OF_IT * part);
+        .any(|line| is_same_line(&line.0, counted) && of_all(line.1) >= MOST_OF_IT);
     let (line, most) = lines.into_iter().max_by_key(|line| line.1)?;
-    let for_many = of_all(most) < MOST_OF_IT * part;
-    let pool = for_many && allocates_one_size(&sites, counted);
-    (of_all(known) >= MOST_OF_IT && !keeps_itself && !pool).then(|| (line, of_all(most)))
+    let pool = of_all(most) < MOST_OF_IT && allocates_one_size(&sites, counted);
+    (of_all(known) >= MOST_OF_IT && !keeps_itself && !pool).then(|| (line, part * of_all(most)))
 }
 
-/// Whether the allocator was seen to get nearly always the same size from a call at this site.
+/// Whether the allocator was seen to get nearly always the same size from a call at this site. (`calloc` gets a number first.)
 fn allocates_one_size(sites: &ObservedSites<'_>, site: &FindingSite) -> bool {
     let module = sites.observed.module(&site.module);
     let mut values = sites.observed.argument_values.iter();
@@ -66,6 +73,7 @@ fn allocates_one_size(sites: &ObservedSites<'_>, site: &FindingSite) -> bool {
         Some(one.at.module) == module
             && site.addresses.contains(&one.at.address)
             && one.argument == 0
+            && one.value.value > 1
             && one.value.share.value >= MIN_ORDERED
     })
 }

@@ -4,7 +4,7 @@ use genba_model::{CodePoint, Estimate};
 use genba_observe::{AllocationPath, ArgumentValue, Observations, ValueShare};
 
 use crate::finding_site::site;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput, UserCall};
 use crate::patterns::allocation_wrappers::keeper;
 use crate::tests::synthetic::{call, function, program};
 
@@ -46,6 +46,7 @@ fn input(made: f64, instructions: u64, allocated: u64) -> AnalysisInput {
     };
     let path = |calls: &[usize], allocations| AllocationPath {
         calls: calls.iter().map(|&one| point(one)).collect(),
+        through: Vec::new(),
         allocations,
     };
     let observed = Observations {
@@ -60,7 +61,12 @@ fn input(made: f64, instructions: u64, allocated: u64) -> AnalysisInput {
 
 fn found(input: &AnalysisInput) -> Option<(String, f64)> {
     let counted = site(&input.functions[0], &[0]);
-    keeper(input, &counted, 1.0).map(|(site, part)| (site.module, part))
+    let call = UserCall {
+        module: "/bin/resize".to_owned(),
+        address: input.functions[0].code[0].address,
+        ..UserCall::default()
+    };
+    keeper(input, &counted, &[call], 1.0).map(|(site, part)| (site.module, part))
 }
 
 #[test]
@@ -112,6 +118,7 @@ fn objects_of_one_size_for_many_callers_have_a_pool() {
     };
     observed.allocation_paths.push(AllocationPath {
         calls: vec![other],
+        through: vec![at],
         allocations: 150,
     });
     let first = |input: &AnalysisInput| found(input).map(|one| one.0);

@@ -23,7 +23,7 @@ pub enum MemoryFact {
         allocations: u64,
         /// Frees.
         frees: u64,
-        /// Share of the allocations made at the finding's line.
+        /// Share of the allocations made at the finding's line, or for it.
         here: f64,
     },
     /// The narrowest range of sizes that most allocations are of.

@@ -48,7 +48,7 @@ pub(crate) fn title(cause: Cause) -> &'static str {
         Cause::DeadStore => "memory written and overwritten unread",
         Cause::RepeatedCopy => "same bytes copied several times",
         Cause::KnownOperand => "operand that is nearly always one value",
-        Cause::InvariantCheck => "checks in a hot loop that always go one way",
+        Cause::InvariantCheck => "checks in hot code that always go one way",
         Cause::DiscardedWork => "work done before a test that discards it",
         Cause::FieldOrder => "fields used together in different cache lines",
         Cause::NoSymbols => "hot code without symbols",

@@ -153,8 +153,8 @@ pub(super) fn convert_directly(kind: ConversionKind) -> &'static str {
              time."
         }
         ConversionKind::FormatWhole => {
-            "Test first whether the number is whole (x == (double)(long long)x, and not -0.0), and write its digits as \
-             an integer's: the general routine looks for the shortest digits that give the same number back."
+            "Test first whether the number is whole and of at most 15 digits (fabs(x) < 1e15 && x == (long long)x, and \
+             not -0.0), and write its digits as an integer's."
         }
         ConversionKind::FormatCharacter => {
             "Store the character itself (putc, push_back, an assignment): printf interprets its format and \

@@ -28,6 +28,7 @@ use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::positions::{Course, Handed, carried};
 use crate::patterns::reading_calls::{is_store_outside, only_reads};
+use crate::patterns::search_loops::compares;
 
 /// Loops that search the same bytes from many starts by calls.
 pub(crate) fn rescans_by_calls(input: &AnalysisInput) -> Vec<Candidate> {
@@ -55,7 +56,8 @@ fn by_call(sites: &ObservedSites<'_>, seen: &AdvancingCall) -> Option<Candidate>
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
     let place = value_at(function, at, argument)?;
-    if !only_looks(function, index, at, place) || looks_for_others(sites, (number, at), place) {
+    let for_others = compares(&target.function) && looks_for_others(sites, (number, at), place);
+    if !only_looks(function, index, at, place) || for_others {
         return None;
     }
     let members = function.loop_instructions(index);
@@ -84,7 +86,7 @@ fn by_call(sites: &ObservedSites<'_>, seen: &AdvancingCall) -> Option<Candidate>
     }))
 }
 
-/// Whether what a call compares its `place` with is an argument of the function around that is not mostly the same: each scan
+/// Whether what a comparison compares its `place` with is an argument of the function around that is not mostly the same: each scan
 /// looks for something else, and one over the text does not answer them all.
 fn looks_for_others(sites: &ObservedSites<'_>, (number, at): (usize, usize), place: Value) -> bool {
     let function = &sites.input.functions[number];

@@ -176,9 +176,9 @@ fn goes_through_text(function: &FunctionInput, index: u32, pointer: Value) -> bo
         .zip(values.met(pointer))
         .filter(|one| body.contains(one.0));
     brought.any(|(_, &next)| {
-        let step = next.offset.wrapping_sub(pointer.offset).unsigned_abs();
+        // What meets at the head is without what is added to it for the call.
         if next.number == pointer.number {
-            return (1..MIN_ELEMENT_BYTES).contains(&step);
+            return (1..MIN_ELEMENT_BYTES).contains(&next.offset.unsigned_abs());
         }
         let Origin::Instruction(at) = values.origin(next) else {
             return false;

@@ -25,7 +25,7 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
             )
         }
         ConversionFact::WholeNumbers { calls } => format!(
-            "takes a floating-point number and writes a whole one, in {} calls",
+            "takes a floating-point number and writes a whole one, in about {} calls",
             count(*calls)
         ),
         ConversionFact::DirectCost { kind, cycles } => {

@@ -20,7 +20,7 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             frees,
             here,
         } => format!(
-            "{} allocations and {} frees; {} of the allocations are made at this line",
+            "{} allocations and {} frees; {} of the allocations are made for this line",
             count(*allocations),
             count(*frees),
             percent(*here)
