@@ -65,7 +65,9 @@ fn takes_numbers(function: &FunctionInput) -> bool {
             takes |= entered.is_some_and(|location| (XMM0..=XMM7).contains(&location));
             all |= entered == Some(XMM7);
         }
-        converts |= function.code[at].mnemonic.trim_start_matches('v') == "cvttsd2si";
+        // Exponents are estimated in half a register.
+        let form = function.data[at].form.trim_start_matches('v');
+        converts |= form.starts_with("cvttsd2si r64");
     }
     takes && !all && !converts
 }
