@@ -13,8 +13,8 @@ use crate::fast_hash::FastMap;
 /// Calls in the user's own code that led to an allocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AllocationPath {
-    /// The call instructions, first that of the function which returns neither the memory to its caller nor an object that
-    /// has its address; those whose callers are not known end it.
+    /// The call instructions, first that of the function which returns neither the memory to its caller nor an object on
+    /// the heap that has its address; those whose callers are not known end it.
     pub calls: Vec<CodePoint>,
     /// Calls from there to the allocator, the allocator's own first: of functions that return the memory.
     #[serde(default)]

@@ -93,8 +93,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     }
     let top = lines.first()?;
     let counted = (top.calls / calls.max(1) as f64).min(1.0);
-    let users: Vec<UserCall> = top.users.iter().map(|&user| user.clone()).collect();
-    let keeper = keeper(input, &top.site, &users, counted);
+    let keeper = keeper(input, &top.site, &top.users, counted);
     let (here, part) = keeper.unwrap_or_else(|| (top.site.clone(), counted));
     // Bytes that are copied again and again are copied in memory that is kept, too.
     let machinery = (machinery(input, &lines) - repeated_copy::time_of_copies(input)).max(0.0);

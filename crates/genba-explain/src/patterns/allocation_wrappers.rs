@@ -22,7 +22,7 @@ use crate::patterns::observed_sites::ObservedSites;
 pub(crate) fn keeper(
     input: &AnalysisInput,
     counted: &FindingSite,
-    calls: &[UserCall],
+    calls: &[&UserCall],
     part: f64,
 ) -> Option<(FindingSite, f64)> {
     let sites = ObservedSites::of(input)?;

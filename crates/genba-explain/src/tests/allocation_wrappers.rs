@@ -66,7 +66,7 @@ fn found(input: &AnalysisInput) -> Option<(String, f64)> {
         address: input.functions[0].code[0].address,
         ..UserCall::default()
     };
-    keeper(input, &counted, &[call], 1.0).map(|(site, part)| (site.module, part))
+    keeper(input, &counted, &[&call], 1.0).map(|(site, part)| (site.module, part))
 }
 
 #[test]

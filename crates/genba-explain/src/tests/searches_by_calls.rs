@@ -34,6 +34,27 @@ pub(super) fn call(at: usize, function: &str, module: &str, count: u64) -> CallS
     }
 }
 
+/// An iterator's step, and the library's comparison, each called so often.
+fn callees(calls: u64) -> [FunctionInput; 2] {
+    let body = |a: &mut CodeAssembler| {
+        a.inc(qword_ptr(rdi))?;
+        a.mov(rax, qword_ptr(rdi + 8))?;
+        a.ret()
+    };
+    let [step, mut compare] = ["next", "__strncmp_evex"]
+        .map(|name| function(name, body, &[calls; 3], &[0.1, 0.1, 0.1], &[]));
+    compare.module = "/lib/libc.so.6".to_owned();
+    compare.own = false;
+    [step, compare]
+}
+
+/// The share of the search that is found among these functions.
+fn share_of_search(functions: Vec<FunctionInput>) -> Option<f64> {
+    let found = quadratic::detect(&program(functions));
+    let one = found.iter().find(|one| one.cause == Cause::Quadratic)?;
+    one.share
+}
+
 /// `for (e = first(t, &i); e; e = next(t, &i)) if (strncmp(e->name, name, n) == 0 && e->name[n] == 0) return e;`
 fn searches(elements: u64, second: Second) -> Vec<FunctionInput> {
     let all = SEARCHES * elements;
@@ -78,22 +99,12 @@ fn searches(elements: u64, second: Second) -> Vec<FunctionInput> {
         call(4, "__strncmp_evex", "/lib/libc.so.6", all),
         call(10, "next", "/bin/prog", all),
     ];
-    let body = |a: &mut CodeAssembler| {
-        a.inc(qword_ptr(rdi))?;
-        a.mov(rax, qword_ptr(rdi + 8))?;
-        a.ret()
-    };
-    let step = function("next", body, &[all; 3], &[0.1, 0.1, 0.1], &[]);
-    let mut compare = function("__strncmp_evex", body, &[all; 3], &[0.1, 0.1, 0.1], &[]);
-    compare.module = "/lib/libc.so.6".to_owned();
-    compare.own = false;
+    let [step, compare] = callees(all);
     vec![find, step, compare]
 }
 
 fn share(elements: u64, second: Second) -> Option<f64> {
-    let found = quadratic::detect(&program(searches(elements, second)));
-    let one = found.iter().find(|one| one.cause == Cause::Quadratic)?;
-    one.share
+    share_of_search(searches(elements, second))
 }
 
 #[test]
@@ -244,9 +255,7 @@ fn places_of_text(step: Step) -> Option<f64> {
     let mut compare = function("__memcmp_avx2_movbe", body, &[all; 2], &[0.2, 0.2], &[]);
     compare.module = "/lib/libc.so.6".to_owned();
     compare.own = false;
-    let found = quadratic::detect(&program(vec![find, compare]));
-    let one = found.iter().find(|one| one.cause == Cause::Quadratic)?;
-    one.share
+    share_of_search(vec![find, compare])
 }
 
 /// How the place in the text goes on.
@@ -303,18 +312,8 @@ fn pairs(first: AsmRegister64) -> Option<f64> {
         call(6, "__strncmp_evex", "/lib/libc.so.6", all),
         call(10, "next", "/bin/prog", all),
     ];
-    let body = |a: &mut CodeAssembler| {
-        a.inc(qword_ptr(rdi))?;
-        a.mov(rax, qword_ptr(rdi + 8))?;
-        a.ret()
-    };
-    let step = function("next", body, &[all; 3], &[0.1, 0.1, 0.1], &[]);
-    let mut compare = function("__strncmp_evex", body, &[all; 3], &[0.1, 0.1, 0.1], &[]);
-    compare.module = "/lib/libc.so.6".to_owned();
-    compare.own = false;
-    let found = quadratic::detect(&program(vec![find, step, compare]));
-    let one = found.iter().find(|one| one.cause == Cause::Quadratic)?;
-    one.share
+    let [step, compare] = callees(all);
+    share_of_search(vec![find, step, compare])
 }
 
 #[test]
