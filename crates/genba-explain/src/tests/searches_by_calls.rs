@@ -3,6 +3,7 @@
 use genba_model::Cause;
 use iced_x86::code_asm::*;
 
+use crate::candidate::Candidate;
 use crate::causes::quadratic;
 use crate::input::analysis_input::{CallSite, CallTarget, FunctionInput};
 use crate::tests::synthetic::{function, program};
@@ -50,9 +51,12 @@ fn callees(calls: u64) -> [FunctionInput; 2] {
 
 /// The share of the search that is found among these functions.
 fn share_of_search(functions: Vec<FunctionInput>) -> Option<f64> {
+    search(functions)?.share
+}
+
+fn search(functions: Vec<FunctionInput>) -> Option<Candidate> {
     let found = quadratic::detect(&program(functions));
-    let one = found.iter().find(|one| one.cause == Cause::Quadratic)?;
-    one.share
+    found.into_iter().find(|one| one.cause == Cause::Quadratic)
 }
 
 /// `for (e = first(t, &i); e; e = next(t, &i)) if (strncmp(e->name, name, n) == 0 && e->name[n] == 0) return e;`
@@ -274,8 +278,8 @@ fn word_looked_for_in_a_text_is_not_looked_up_in_a_list() {
 }
 
 /// `while (e) { value = next(e); if (compare(e, name)) return e; e = next(value); }`, where `first` is what the second step
-/// begins at.
-fn pairs(first: AsmRegister64) -> Option<f64> {
+/// begins at, and a step counts its calls or only reads.
+fn pairs(first: AsmRegister64, counts: bool) -> Option<Candidate> {
     let all = SEARCHES * 100;
     let mut find = function(
         "find",
@@ -283,15 +287,19 @@ fn pairs(first: AsmRegister64) -> Option<f64> {
             let (mut head, mut out) = (a.create_label(), a.create_label());
             a.mov(rbx, rdi)?;
             a.set_label(&mut head)?;
-            a.mov(rdi, rbx)?;
+            a.mov(rdi, r12)?;
+            a.mov(rsi, rbx)?;
             a.call(0x6000)?;
             a.mov(rbp, rax)?;
+            a.test(rbp, rbp)?;
+            a.je(out)?;
             a.mov(rdi, rbx)?;
             a.mov(rsi, r13)?;
             a.call(0x5000)?;
             a.test(eax, eax)?;
             a.jne(out)?;
-            a.mov(rdi, first)?;
+            a.mov(rdi, r12)?;
+            a.mov(rsi, first)?;
             a.call(0x6000)?;
             a.mov(rbx, rax)?;
             a.test(rbx, rbx)?;
@@ -299,25 +307,34 @@ fn pairs(first: AsmRegister64) -> Option<f64> {
             a.set_label(&mut out)?;
             a.ret()
         },
-        &[
-            SEARCHES, all, all, all, all, all, all, all, all, all, all, all, all, all, SEARCHES,
-        ],
-        &[
-            0.0, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.0,
-        ],
-        &[(8, 0), (13, all - SEARCHES)],
+        &[[SEARCHES].as_slice(), &[all; 17], &[SEARCHES]].concat(),
+        &[[0.0].as_slice(), &[0.02; 17], &[0.0]].concat(),
+        &[(6, 0), (11, 0), (17, all - SEARCHES)],
     );
     find.call_sites = vec![
-        call(2, "next", "/bin/prog", all),
-        call(6, "__strncmp_evex", "/lib/libc.so.6", all),
-        call(10, "next", "/bin/prog", all),
+        call(3, "next", "/bin/prog", all),
+        call(9, "__strncmp_evex", "/lib/libc.so.6", all),
+        call(14, "next", "/bin/prog", all),
     ];
-    let [step, compare] = callees(all);
-    share_of_search(vec![find, step, compare])
+    let [mut step, compare] = callees(all);
+    if !counts {
+        let body = |a: &mut CodeAssembler| {
+            a.mov(rax, qword_ptr(rsi + 8))?;
+            a.ret()
+        };
+        step = function("next", body, &[all; 2], &[0.2, 0.1], &[]);
+    }
+    search(vec![find, step, compare])
 }
 
 #[test]
 fn element_may_be_two_steps_away() {
-    assert!(pairs(rbp).is_some(), "the name's step, then the value's");
-    assert_eq!(pairs(rbx), None, "the first call is for something else");
+    for counts in [true, false] {
+        let found = pairs(rbp, counts).expect("the name's step, then the value's");
+        assert_eq!(found.site, [9], "the comparison; steps count: {counts}");
+    }
+    assert!(
+        pairs(rbx, true).is_none(),
+        "the first call is for something else"
+    );
 }

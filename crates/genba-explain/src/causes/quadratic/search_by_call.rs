@@ -61,6 +61,17 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
             arguments.any(|one| is_brought_by(function, index, one, site.at))
         })
     };
+    // A call that returns the next element of another call, or of itself, does not compare.
+    let sites = function.call_sites.iter();
+    let mut inside = sites.filter(|site| members.contains(&site.at));
+    let is_step = inside.any(|site| {
+        let arguments = [RDI, RSI].map(|location| value_at(function, site.at, location));
+        let mut arguments = arguments.into_iter().flatten();
+        arguments.any(|one| is_brought_by(function, index, one, at))
+    });
+    if is_step {
+        return None;
+    }
     let compares = |site: &CallSite| {
         !site.targets.is_empty() && site.targets.iter().all(|one| is_comparison(input, one))
     };
