@@ -116,6 +116,38 @@ pub(crate) fn of_script_line(
     }
 }
 
+/// An instruction, behind one of the function in which the loop stands if it is of an accessor that was inlined there:
+/// to whoever reads the source, the loop is the walk.
+pub(crate) fn of_the_loop_itself<I: Iterator<Item = usize>>(
+    function: &FunctionInput,
+    members: impl Fn() -> I,
+    at: usize,
+) -> Vec<usize> {
+    let places = &function.places;
+    // Functions with the line that each was inlined for, from the outermost one on.
+    let frames = |at: usize| {
+        let outwards = std::iter::successors(places.get(at), |one| one.within.as_deref());
+        let mut frames: Vec<(Option<&str>, Option<u32>)> = outwards
+            .map(|one| {
+                let call = one.within.as_ref().and_then(|within| within.line);
+                (one.function.as_deref(), call)
+            })
+            .collect();
+        frames.reverse();
+        frames
+    };
+    let own = frames(at);
+    let common = members().fold(own.len(), |common, one| {
+        let both = own.iter().zip(frames(one));
+        both.take_while(|(a, b)| **a == *b).count().min(common)
+    });
+    let first = members().find(|&one| frames(one).len() == common);
+    match first.filter(|_| (1..own.len()).contains(&common)) {
+        Some(first) => vec![first, at],
+        None => vec![at],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

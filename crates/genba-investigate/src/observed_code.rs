@@ -43,6 +43,7 @@ struct Callee {
     /// Found when they are first asked for: it takes reading the function.
     arguments: OnceLock<Option<ArgumentRegisters>>,
     allocation: Option<Allocation>,
+    frees: bool,
     format: Option<u8>,
     compares: bool,
 }
@@ -85,6 +86,7 @@ impl ObservedCode {
                 let callee = Callee {
                     arguments: OnceLock::new(),
                     allocation: aliases.iter().find_map(|one| allocation(&one.name)),
+                    frees: aliases.iter().any(|one| frees(&one.name)),
                     format: (aliases.iter()).find_map(|one| format_argument(&one.name)),
                     compares: !code.is_own(target.module)
                         && (aliases.iter()).any(|one| genba_explain::compares_texts(&one.name)),
@@ -182,6 +184,10 @@ impl CodeKnowledge for ObservedCode {
 
     fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
         self.functions.get(&entry)?.allocation
+    }
+
+    fn frees(&self, entry: CodePoint) -> bool {
+        self.functions.get(&entry).is_some_and(|one| one.frees)
     }
 
     fn format_argument(&self, entry: CodePoint) -> Option<u8> {
@@ -304,6 +310,13 @@ fn allocation(name: &str) -> Option<Allocation> {
         _ => None,
     }
 }
+
+/// Whether a function of this name gives memory back: `free`, `operator delete`.
+fn frees(name: &str) -> bool {
+    let name = name.split('@').next().unwrap_or_default();
+    matches!(name, "free" | "cfree") || name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv")
+}
+
 /// Whether a mangled name is Rust's: `_R…`, or `_ZN…17h<16 digits>E`.
 fn is_rust(name: &str) -> bool {
     let legacy = || {

@@ -239,6 +239,11 @@ pub enum Fix {
         /// The function.
         function: String,
     },
+    /// Keep what a function makes instead of making the same again.
+    KeepMade {
+        /// The function.
+        function: String,
+    },
     /// Memoise the calls of a recursive function.
     MemoiseRecursion {
         /// The function that calls itself.

@@ -90,6 +90,9 @@ pub trait CodeKnowledge {
     /// Whether the function with this entry allocates memory, and how its size is given.
     fn allocation(&self, entry: CodePoint) -> Option<Allocation>;
 
+    /// Whether the function with this entry gives memory back whose address is its first argument: `free`.
+    fn frees(&self, entry: CodePoint) -> bool;
+
     /// Which integer argument of the function with this entry is a format as `printf` takes it.
     fn format_argument(&self, entry: CodePoint) -> Option<u8>;
 

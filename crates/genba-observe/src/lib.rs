@@ -84,7 +84,7 @@ pub use overwritten_buffers::OverwrittenBuffer;
 pub use partly_stored_loads::PartlyStoredLoad;
 pub use piecewise_calls::PiecewiseCall;
 pub use recaptures::Recaptured;
-pub use redundant_calls::{DoneElsewhere, RedundantCall};
+pub use redundant_calls::{DoneElsewhere, MadeAgain, RedundantCall};
 pub use repeated_copies::RepeatedCopy;
 pub use repeated_loops::RepeatedLoop;
 pub use same_loads::SameLoad;

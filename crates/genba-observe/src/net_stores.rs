@@ -118,8 +118,13 @@ impl NetStores {
     }
 
     /// What was left at up to so many places for which `is_result` holds, as one number; `None` if there are
-    /// more, or if memory elsewhere is not what it was.
-    pub(crate) fn results(&self, most: usize, is_result: impl Fn(u64) -> bool) -> Option<u64> {
+    /// more, or if memory elsewhere is not what it was, but for what is `nobodys`.
+    pub(crate) fn results(
+        &self,
+        most: usize,
+        is_result: impl Fn(u64) -> bool,
+        nobodys: impl Fn(u64) -> bool,
+    ) -> Option<u64> {
         let words = (self.words.iter()).map(|(&address, word)| {
             let (before, after) = (word.before & word.stored, word.after & word.stored);
             (address, 8, before, after)
@@ -132,11 +137,18 @@ impl NetStores {
                 places += 1;
                 // In whatever order the maps have them.
                 results = results.wrapping_add(mix(mix(mix(0, address), size), after));
-            } else if before != after {
+            } else if before != after && !nobodys(address) {
                 return None;
             }
         }
         (!self.overflown && places <= most).then_some(results)
+    }
+
+    /// Places that were stored to and for which this holds: words, and wider stores by their words.
+    pub(crate) fn words(&self, holds: impl Fn(u64) -> bool) -> u64 {
+        let words = self.words.keys().filter(|&&address| holds(address));
+        let wide = self.wide.keys().filter(|place| holds(place.0));
+        words.count() as u64 + wide.map(|place| u64::from(place.1) / 8).sum::<u64>()
     }
 }
 
@@ -145,7 +157,7 @@ mod tests {
     use super::*;
 
     fn is_changed(all: &NetStores) -> bool {
-        all.results(0, |_| false).is_none()
+        all.results(0, |_| false, |_| false).is_none()
     }
 
     #[test]
@@ -188,7 +200,7 @@ mod tests {
         let left = |before, after, most| {
             let mut all = NetStores::default();
             all.store(0x1000, 8, before, after);
-            all.results(most, |address| address == 0x1000)
+            all.results(most, |address| address == 0x1000, |_| false)
         };
         assert!(left(1, 7, 1).is_some() && left(1, 7, 1) == left(2, 7, 1));
         assert!(left(1, 7, 1) != left(1, 8, 1));

@@ -1,7 +1,10 @@
 //! Calls of a burst that have not returned: what they took in, and what they left behind.
 
+use std::collections::BTreeMap;
+
 use genba_model::{BurstEvent, Observed};
 
+use crate::allocated_blocks::size_of;
 use crate::byte_map::ByteMap;
 use crate::call_stack::{CallStack, Frame};
 use crate::code_knowledge::CodeKnowledge;
@@ -17,8 +20,86 @@ const LAST_ADDRESS: u64 = 1 << 47;
 /// Places on the stacks of its callers up to which what a call leaves there is a result that can be kept.
 const MAX_RESULTS_ON_STACK: usize = 8;
 
+/// The same of a call that leaves memory behind which it allocated itself: a structure that points to it.
+const MAX_WORDS_OF_OWNER: usize = 64;
+
+/// Blocks of memory that are remembered of one call.
+const MAX_BLOCKS: usize = 1 << 12;
+
 /// The deepest stack of the callers.
 const MAX_STACK_BYTES: u64 = 1 << 20;
+
+/// What a function of the allocator does.
+#[derive(Clone, Copy)]
+pub(crate) enum HeapCall {
+    /// Hands out so many bytes, in place of a block if there was one.
+    Allocates { bytes: u64, instead: u64 },
+    /// Takes the block back that begins there.
+    Frees(u64),
+}
+
+/// The blocks of the heap that a call allocated and freed, with what it calls.
+#[derive(Default)]
+pub(crate) struct HeapUse {
+    /// By begin: their ends, and whether they were freed.
+    blocks: BTreeMap<u64, (u64, bool)>,
+    /// Blocks of others that it freed.
+    freed: Vec<u64>,
+    overflown: bool,
+}
+
+impl HeapUse {
+    fn free(&mut self, begin: u64) {
+        match self.blocks.get_mut(&begin) {
+            Some((_, freed)) => *freed = true,
+            None if begin != 0 => self.freed.push(begin),
+            None => {}
+        }
+        self.limit();
+    }
+
+    fn inherit(&mut self, child: HeapUse) {
+        self.overflown |= child.overflown;
+        for begin in child.freed {
+            self.free(begin);
+        }
+        match self.blocks.len() >= child.blocks.len() {
+            true => self.blocks.extend(child.blocks),
+            false => {
+                let earlier = std::mem::replace(&mut self.blocks, child.blocks);
+                for (begin, block) in earlier {
+                    self.blocks.entry(begin).or_insert(block);
+                }
+            }
+        }
+        self.limit();
+    }
+
+    fn limit(&mut self) {
+        if self.overflown || self.blocks.len() + self.freed.len() > MAX_BLOCKS {
+            *self = Self {
+                overflown: true,
+                ..Self::default()
+            };
+        }
+    }
+
+    /// Whether it is as before.
+    fn is_unchanged(&self) -> bool {
+        !self.overflown && self.freed.is_empty() && self.blocks.values().all(|one| one.1)
+    }
+
+    /// Whether all that changed is that there is more.
+    fn only_grew(&self) -> bool {
+        let live = self.blocks.values().any(|one| !one.1);
+        !self.overflown && self.freed.is_empty() && live
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        let before = self.blocks.range(..=address).next_back();
+        before.is_some_and(|(_, &(end, _))| address < end)
+    }
+}
 
 /// A call that has not returned.
 pub(crate) struct Open {
@@ -41,6 +122,24 @@ pub(crate) struct Open {
     pub watched: bool,
     /// Stores outside of its stack frame.
     pub stored: NetStores,
+    /// If it is one of the allocator.
+    heap_call: Option<HeapCall>,
+    heap: HeapUse,
+    /// Instructions of allocators among them.
+    of_allocator: u64,
+    /// Loads of what it did not write itself.
+    loads: u64,
+}
+
+/// What a call left in memory that it allocated.
+#[derive(Clone, Copy)]
+pub(crate) struct Made {
+    /// Words of it.
+    pub words: u64,
+    /// Loads of what it did not write itself.
+    pub loads: u64,
+    /// Instructions but those of allocators.
+    pub instructions: u64,
 }
 
 /// A call that has just begun, after so many stores of the burst.
@@ -64,6 +163,16 @@ pub(crate) fn opened(
             contents = mix(mix(contents, index as u64), number);
         }
     }
+    let begin = frame.arguments[0];
+    let allocation = code.allocation(frame.target);
+    let allocates = allocation.map(|one| HeapCall::Allocates {
+        bytes: size_of(one, &frame.arguments),
+        // `realloc` has a block there; others have a size or an alignment.
+        instead: Some(begin)
+            .filter(|&begin| begin >= FIRST_ADDRESS)
+            .unwrap_or(0),
+    });
+    let frees = code.frees(frame.target).then_some(HeapCall::Frees(begin));
     Open {
         inputs,
         contents,
@@ -75,6 +184,10 @@ pub(crate) fn opened(
         arguments_known: known.is_some(),
         watched: !unseen(frame.target.module),
         stored: NetStores::default(),
+        heap_call: allocates.or(frees),
+        heap: HeapUse::default(),
+        of_allocator: 0,
+        loads: 0,
     }
 }
 
@@ -101,6 +214,7 @@ pub(crate) fn inside(
             if !own {
                 top.inputs = mix(mix(top.inputs, address), value);
                 top.contents = mix(top.contents, value);
+                top.loads += 1;
                 top.read_address |= size == 8 && (FIRST_ADDRESS..LAST_ADDRESS).contains(&value);
             }
         }
@@ -148,8 +262,32 @@ pub(crate) fn inside(
 }
 
 /// A call inside a call: its inputs follow from those of the outer one or are inputs of it, whatever
-/// registers it takes them in.
-pub(crate) fn inherit(parent: &mut Open, frame: &Frame, child: Open) {
+/// registers it takes them in. Of an allocator's work only how much it was asked for is one: where a block lies is
+/// nobody's result.
+pub(crate) fn inherit(parent: &mut Open, frame: &Frame, child: Open, result: u64) {
+    match child.heap_call {
+        Some(HeapCall::Allocates { bytes, instead }) => {
+            parent.inputs = mix(parent.inputs, bytes);
+            parent.contents = mix(parent.contents, bytes);
+            parent.instructions += child.instructions;
+            parent.of_allocator += child.instructions;
+            parent.heap.free(instead);
+            let end = result.saturating_add(bytes);
+            parent.heap.blocks.insert(result, (end, false));
+            parent.heap.limit();
+            return;
+        }
+        Some(HeapCall::Frees(begin)) => {
+            parent.instructions += child.instructions;
+            parent.of_allocator += child.instructions;
+            parent.heap.free(begin);
+            return;
+        }
+        None => {}
+    }
+    parent.heap.inherit(child.heap);
+    parent.of_allocator += child.of_allocator;
+    parent.loads += child.loads;
     parent.inputs = mix(parent.inputs, child.inputs);
     parent.contents = mix(parent.contents, child.contents);
     parent.read_address |= child.read_address;
@@ -161,8 +299,24 @@ pub(crate) fn inherit(parent: &mut Open, frame: &Frame, child: Open) {
 /// What a call left for its callers on their stacks, as one number; `None` if it left other values in
 /// memory of others, or many.
 pub(crate) fn results(one: &Open, frame: &Frame) -> Option<u64> {
-    let on_stack = |address: u64| {
-        (frame.stack).is_some_and(|stack| address > stack && address - stack <= MAX_STACK_BYTES)
-    };
-    one.stored.results(MAX_RESULTS_ON_STACK, on_stack)
+    let nobodys = |address| one.heap.holds(address);
+    let left = (one.stored).results(MAX_RESULTS_ON_STACK, |at| is_on_stack(frame, at), nobodys);
+    left.filter(|_| one.heap.is_unchanged())
+}
+
+/// What a call left in memory that it allocated, if it changed nothing but that and what its callers have on
+/// their stacks.
+pub(crate) fn made(one: &Open, frame: &Frame) -> Option<Made> {
+    let nobodys = |address| one.heap.holds(address);
+    let grew = one.heap.only_grew() && one.heap_call.is_none();
+    let left = (one.stored).results(MAX_WORDS_OF_OWNER, |at| is_on_stack(frame, at), nobodys);
+    left.filter(|_| grew).map(|_| Made {
+        words: one.stored.words(nobodys),
+        loads: one.loads,
+        instructions: one.instructions - one.of_allocator,
+    })
+}
+
+fn is_on_stack(frame: &Frame, address: u64) -> bool {
+    (frame.stack).is_some_and(|stack| address > stack && address - stack <= MAX_STACK_BYTES)
 }

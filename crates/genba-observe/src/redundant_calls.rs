@@ -22,7 +22,7 @@ use crate::byte_map::ByteMap;
 use crate::call_stack::{CallStack, Change, Frame};
 use crate::code_knowledge::CodeKnowledge;
 use crate::fast_hash::{FastMap, FastSet, mix};
-use crate::open_calls::{FIRST_ADDRESS, Open, inherit, inside, opened, results};
+use crate::open_calls::{FIRST_ADDRESS, Open, inherit, inside, made, opened, results};
 use crate::recaptures::{Recaptured, Recaptures};
 use crate::tally::{BurstShare, Seen, Tally};
 
@@ -61,6 +61,27 @@ pub struct RedundantCall {
     /// Calls that do what one of the last calls of the same function from another place did.
     #[serde(default)]
     pub elsewhere: Option<DoneElsewhere>,
+    /// Calls that make the same again in memory that they allocate.
+    #[serde(default)]
+    pub made: Option<MadeAgain>,
+}
+
+/// Calls that leave what they make in memory that they allocate, change nothing else, and of which some take the
+/// arguments and read the memory of an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MadeAgain {
+    /// Calls that repeat any earlier one, also of an earlier burst: they may be so long that a burst sees one of them.
+    pub seen: Seen,
+    /// Calls that repeat the last one that was seen.
+    pub repeats_previous: Seen,
+    /// Different inputs seen in a burst, on average.
+    pub distinct_per_burst: f64,
+    /// Words of 8 bytes that a call leaves in memory that it allocated, on average.
+    pub words: f64,
+    /// Loads of what it did not write itself.
+    pub loads: f64,
+    /// Its instructions but those of allocators.
+    pub instructions: f64,
 }
 
 /// Another place that calls the same function with the same contents shortly before.
@@ -109,6 +130,8 @@ struct SiteOfBurst {
     contents: FastSet<u64>,
     /// Addresses among the arguments, of each call as one number.
     objects: FastSet<u64>,
+    /// Inputs of calls that make something.
+    makers: FastSet<u64>,
     first: Option<[u64; 6]>,
     /// Registers whose argument is not always that of the first call.
     varying: u8,
@@ -135,6 +158,12 @@ struct Totals {
     same_results: u64,
     /// Calls that repeat one from another place, by that place.
     elsewhere: FastMap<CodePoint, u64>,
+    makers: u64,
+    distinct_makers: u64,
+    bursts_of_makers: u64,
+    words: u64,
+    loads: u64,
+    instructions_of_makers: u64,
 }
 
 /// Finds calls that repeat earlier ones, those with the largest share of instructions first.
@@ -150,9 +179,12 @@ pub(crate) fn redundant_calls(
         shares: BurstShare::new(),
         elsewhere: Tally::new(),
         moved: Tally::new(),
+        made: Tally::new(),
+        made_previous: Tally::new(),
         totals: FastMap::default(),
         sites: FastMap::default(),
         before: FastMap::default(),
+        makers: FastMap::default(),
         recaptures: FastMap::default(),
         pid: 0,
     };
@@ -165,6 +197,8 @@ pub(crate) fn redundant_calls(
             totals.distinct += site.inputs.len() as u64;
             totals.bursts += 1;
             totals.bursts_about_one_object += u64::from(site.is_about_one_object());
+            totals.distinct_makers += site.makers.len() as u64;
+            totals.bursts_of_makers += u64::from(!site.makers.is_empty());
             let recaptures = found.recaptures.entry((key, burst.pid)).or_default();
             recaptures.end_of_burst(site.inputs.into_iter());
         }
@@ -172,6 +206,8 @@ pub(crate) fn redundant_calls(
         found.previous.end_of_burst(burst.weight);
         found.elsewhere.end_of_burst(burst.weight);
         found.moved.end_of_burst(burst.weight);
+        found.made.end_of_burst(burst.weight);
+        found.made_previous.end_of_burst(burst.weight);
         found
             .shares
             .end_of_burst(burst.instructions as f64, burst.weight);
@@ -184,7 +220,8 @@ pub(crate) fn redundant_calls(
             let moved = found.moved.seen(key).filter(|one| one.share.value > 0.0);
             let recaptured = recaptured.get(&key).copied();
             let comes_again = seen.share.value > 0.0 || recaptured.is_some();
-            if !comes_again && elsewhere.is_none() && moved.is_none() {
+            let made = found.made_again(key, totals);
+            if !comes_again && elsewhere.is_none() && moved.is_none() && made.is_none() {
                 return None;
             }
             let calls = totals.calls.max(1) as f64;
@@ -202,6 +239,7 @@ pub(crate) fn redundant_calls(
                 moved,
                 recaptured,
                 elsewhere,
+                made,
             })
         })
         .collect();
@@ -217,11 +255,15 @@ struct Found {
     previous: Tally<Key>,
     elsewhere: Tally<Key>,
     moved: Tally<Key>,
+    made: Tally<Key>,
+    made_previous: Tally<Key>,
     shares: BurstShare<Key>,
     totals: FastMap<Key, Totals>,
     sites: FastMap<Key, SiteOfBurst>,
     /// The last calls of each function in the burst.
     before: FastMap<CodePoint, VecDeque<Earlier>>,
+    /// Inputs of all calls that make something, and the last one's.
+    makers: FastMap<(Key, i32), (FastSet<u64>, u64)>,
     /// Of each process: inputs are often addresses, which another one has elsewhere.
     recaptures: FastMap<(Key, i32), Recaptures>,
     /// Process of the burst.
@@ -258,7 +300,7 @@ fn of_burst(
                     if let Some((frame, one)) = open.pop() {
                         found.closed(&frame, &one, result);
                         if let Some((above, parent)) = open.last_mut() {
-                            inherit(parent, above, one);
+                            inherit(parent, above, one, result);
                         }
                     }
                 }
@@ -323,8 +365,28 @@ impl Found {
             self.tally.count(key, known);
             self.previous.count(key, last == inputs);
         }
+        let made = made(one, frame).is_some_and(|made| {
+            totals.makers += 1;
+            totals.words += made.words;
+            totals.loads += made.loads;
+            totals.instructions_of_makers += made.instructions;
+            if site.makers.len() < MAX_INPUTS {
+                site.makers.insert(one.inputs);
+            }
+            let (all, last) = self.makers.entry((key, self.pid)).or_default();
+            let known = match all.len() < MAX_INPUTS {
+                true => !all.insert(one.inputs),
+                false => all.contains(&one.inputs),
+            };
+            let last = std::mem::replace(last, one.inputs);
+            if all.len() > 1 || known {
+                self.made.count(key, known);
+                self.made_previous.count(key, last == one.inputs);
+            }
+            known
+        });
         let elsewhere = self.compare_with_other_places(key, one.contents, result, telling);
-        if known || elsewhere || moved {
+        if known || elsewhere || moved || made {
             self.shares.add(key, one.instructions as f64);
         }
     }
@@ -372,6 +434,20 @@ impl Found {
             }
         }
         most
+    }
+
+    fn made_again(&self, key: Key, totals: &Totals) -> Option<MadeAgain> {
+        let seen = self.made.seen(key).filter(|one| one.share.value > 0.0)?;
+        let mean = |all: u64| all as f64 / totals.makers.max(1) as f64;
+        Some(MadeAgain {
+            seen,
+            repeats_previous: self.made_previous.seen(key)?,
+            distinct_per_burst: totals.distinct_makers as f64
+                / totals.bursts_of_makers.max(1) as f64,
+            words: mean(totals.words),
+            loads: mean(totals.loads),
+            instructions: mean(totals.instructions_of_makers),
+        })
     }
 
     fn done_elsewhere(&self, key: Key, totals: &Totals) -> Option<DoneElsewhere> {

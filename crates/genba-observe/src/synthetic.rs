@@ -137,6 +137,10 @@ impl CodeKnowledge for AllOwn {
         (entry == at(0xa110c)).then_some(Allocation::Size(0))
     }
 
+    fn frees(&self, entry: CodePoint) -> bool {
+        entry == at(0xf4ee)
+    }
+
     fn compares(&self, entry: CodePoint) -> bool {
         entry == COMPARER
     }

@@ -185,7 +185,7 @@ impl Found {
         above.instructions += one.instructions;
         above.unknown |= one.unknown;
         let asked = *(self.asked.entry(frame.call)).or_insert_with(|| code.asked_if(frame.call));
-        let changes = one.unknown || one.stored.results(0, |_| false).is_none();
+        let changes = one.unknown || one.stored.results(0, |_| false, |_| false).is_none();
         (above.stored).inherit(one.stored, |address| !frame.holds(address));
         let Some(asked) = asked else {
             add(&mut above.lost, one.lost);

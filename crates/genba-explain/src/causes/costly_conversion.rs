@@ -7,7 +7,7 @@
 //! calls with all that they call take a good part of the time. Calls of one function of the source that convert the same
 //! are one finding. What `printf` converts is read from
 //! its constant format, or, of formats that are made at run time or handed on by functions of the user's own, from
-//! what bursts saw the library read of them; formats of strings only are not reported, of single characters they are. Matching is not converting, so that `regexec` is not in
+//! what bursts saw the library read of them; of strings those are reported that are short. Matching is not converting, so that `regexec` is not in
 //! the table; `std::regex` is, which takes some tens of times as long as other engines for the same. Streams of C++ and formatting by
 //! Rust's `core::fmt` are many functions: those that one line calls count together. Exceptions of C++ are in the table as
 //! well (`__cxa_throw`), tests of types by `dynamic_cast`, hashes of keys by SipHash are known by their code ([`super::keyed_hashes`]), and a program's own
@@ -31,7 +31,8 @@ use crate::causes::keyed_hashes::keyed_hashes;
 use crate::causes::whole_numbers::whole_numbers;
 use crate::constants::counts::MIN_CALLS_HABITUAL;
 use crate::constants::gains::{
-    MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conversion, direct_text_copy,
+    MAX_CONVERSION_RESIDUAL, MAX_CYCLES_OF_SHORT_TEXT, MAX_RESIDUAL, direct_conversion,
+    direct_text_copy,
 };
 use crate::constants::observations::MIN_SEEN;
 use crate::constants::search_limits::MAX_FORMAT_CHARS;
@@ -177,15 +178,20 @@ fn candidate(
         low: mean(|cost| cost.low),
         high: mean(|cost| cost.high),
     };
-    let residual_fraction = direct.scaled(1.0 / each);
     let most = (places.iter()).max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let kind = most.kind;
+    // Of long texts the copy takes the time, whoever makes it; and what is written takes that of system calls.
+    let pieces = direct.value / direct_text_copy().value;
+    if kind == ConversionKind::FormatText && each > MAX_CYCLES_OF_SHORT_TEXT * pieces {
+        return None;
+    }
+    let residual_fraction = direct.scaled(1.0 / each);
     let call = &most.user.call;
     let function = index_of(input, &call.function, &call.module);
     let at = function.and_then(|index| {
         let code = &input.functions[index].code;
         code.iter().position(|one| one.address == call.address)
     });
-    let kind = most.kind;
     let fix = Fix::ConvertDirectly(kind);
     let mut one = match at {
         Some(at) => Candidate::new(Cause::CostlyConversion, function, vec![at], fix),
@@ -298,9 +304,9 @@ fn cost_of_formats(formats: &[(String, f64)]) -> Option<(ConversionKind, Estimat
 fn cost_of_format(format: &str) -> Option<(ConversionKind, Estimate)> {
     let asked = FormatDirectives::of(format);
     let kind = match (asked.floats, asked.integers) {
-        // Strings are passed on, which copies them; a single character is stored.
-        (0, 0) if asked.characters == 0 || asked.texts + asked.others > 0 => return None,
-        (0, 0) => ConversionKind::FormatCharacter,
+        (0, 0) if asked.others > 0 || asked.characters + asked.texts == 0 => return None,
+        (0, 0) if asked.texts == 0 => ConversionKind::FormatCharacter,
+        (0, 0) => ConversionKind::FormatText,
         (0, _) => ConversionKind::FormatInteger,
         _ => ConversionKind::FormatFloat,
     };

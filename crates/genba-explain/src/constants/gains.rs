@@ -357,6 +357,7 @@ pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
             [20.0, 8.0, 60.0]
         }
         ConversionKind::FormatCharacter => [3.0, 1.0, 10.0],
+        ConversionKind::FormatText => [12.0, 4.0, 40.0],
         ConversionKind::ParseFloat => [60.0, 20.0, 140.0],
         ConversionKind::Scan => [40.0, 15.0, 120.0],
         ConversionKind::LocalTime => [30.0, 4.0, 120.0],
@@ -389,6 +390,10 @@ pub(crate) fn direct_text_copy() -> Estimate {
         high: 40.0,
     }
 }
+
+/// Cycles for each text that a format puts together, up to which interpreting it takes most of them. Chosen: some 60 for
+/// texts of ten letters by glibc 2.36.
+pub(crate) const MAX_CYCLES_OF_SHORT_TEXT: f64 = 120.0;
 
 /// Cycles to find where a state machine leaves a state, for each run: likely, least, most. Chosen: a search by wide
 /// code whose start and end are mispredicted; runs of ASCII of 54 bytes took 110 cycles in all in bstr 1.14.

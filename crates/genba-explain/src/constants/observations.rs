@@ -31,6 +31,10 @@ pub(crate) const MIN_REPEATED_OF_OBJECT: f64 = 0.4;
 /// quarter. Chosen.
 pub(crate) const MIN_RECAPTURED: u64 = 16;
 
+/// Share of a recursive function's calls of itself that repeat one, lower end of the interval, from which on results are
+/// worth keeping. Chosen: half of the calls go, and a burst ends before all have come again.
+pub(crate) const MIN_REPEATED_IN_RECURSION: f64 = 0.6;
+
 /// Calls for each different input from which on each object can keep its result, where that was estimated. Chosen.
 pub(crate) const MIN_CALLS_PER_INPUT: f64 = 10.0;
 
@@ -65,6 +69,21 @@ pub(crate) const MAX_DISTINCT_INPUTS: f64 = 64.0;
 /// Instructions of a call from which on keeping its result pays. Chosen: a comparison of arguments
 /// and a load take about ten.
 pub(crate) const MIN_INSTRUCTIONS_TO_KEEP_RESULT: f64 = 40.0;
+
+/// Loads of what a call did not write itself from which on it is not a constructor, which needs hardly any. Chosen.
+pub(crate) const MIN_LOADS_OF_MAKER: f64 = 32.0;
+
+/// Instructions, but those of allocators, for each word of 8 bytes that a call makes, from which on it does not just
+/// copy. Chosen: a field that is copied with all around it takes two to five.
+pub(crate) const MIN_INSTRUCTIONS_PER_MADE_WORD: f64 = 8.0;
+
+/// Part of all instructions up to which calls that make the same again are not all that a program does, as a benchmark.
+/// Chosen.
+pub(crate) const MAX_PART_OF_MAKER: f64 = 0.85;
+
+/// Cycles to find what was kept, and to hand it out or to copy it: likely, least, most. Chosen: a look-up in a table
+/// and a count of references.
+pub(crate) const CYCLES_OF_KEPT_OBJECT: [f64; 3] = [40.0, 5.0, 200.0];
 
 /// Share of the calls that may change memory of others. Chosen: what is allocated or counted once.
 pub(crate) const MAX_CALLS_WITH_EFFECTS: f64 = 0.02;
@@ -102,6 +121,9 @@ pub(crate) const CYCLES_OF_KEPT_RESULT: [f64; 3] = [6.0, 1.0, 40.0];
 /// Share of a loop's iterations that are of runs which end near one of the last few, lower end of the interval. Chosen:
 /// of 200,000 simulated runs with lengths drawn evenly from 4 to 400, 46 % of the iterations are of such runs.
 pub(crate) const MIN_ENDS_NEAR: f64 = 0.7;
+
+/// The same where a key decides where a run ends, which keys that follow no order do, too. Chosen: twice what such keys give.
+pub(crate) const MIN_ENDS_NEAR_BY_KEYS: f64 = 0.9;
 
 /// Cycles to test what the last search found: likely, least, most. Chosen likewise.
 pub(crate) const CYCLES_OF_LAST_FOUND: [f64; 3] = [5.0, 1.0, 20.0];

@@ -217,8 +217,26 @@ pub(crate) fn meets_what_is_handed(
     index: u32,
     members: &[usize],
 ) -> bool {
+    meeting_places(function, index, members).next().is_some()
+}
+
+/// The same by other instructions than comparisons: a comparison only says where a walk ends.
+pub(crate) fn combines_what_is_handed(
+    function: &FunctionInput,
+    index: u32,
+    members: &[usize],
+) -> bool {
+    meeting_places(function, index, members)
+        .any(|at| !matches!(function.code[at].mnemonic, "cmp" | "test"))
+}
+
+fn meeting_places<'a>(
+    function: &'a FunctionInput,
+    index: u32,
+    members: &'a [usize],
+) -> impl Iterator<Item = usize> + 'a {
     let executed = members.iter().filter(|&&at| function.counts[at] > 0);
-    executed.copied().any(|at| {
+    executed.copied().filter(move |&at| {
         let data = &function.data[at];
         let reads = function.values.reads(at).iter();
         let operands = || {

@@ -185,7 +185,12 @@ enum Walk {
 /// The letter of a number in a text, by the lengths of those before it, or another walk. This share of the iterations is of walks
 /// that end near an earlier one.
 fn letters(walk: Walk, near: f64, same: f64) -> AnalysisInput {
-    let times = 16 * RUNS;
+    walks(walk, 16, near, same)
+}
+
+/// The same with so many iterations each.
+fn walks(walk: Walk, trips: u64, near: f64, same: f64) -> AnalysisInput {
+    let times = trips * RUNS;
     let one = function(
         "letter",
         |a| {
@@ -238,6 +243,23 @@ fn walk_to_each_next_letter_from_the_first_one_is_quadratic() {
         letters(Walk::Steps, 0.95, 0.95),
         letters(Walk::Searches, 0.95, 0.1),
         letters(Walk::Weighs, 0.95, 0.1),
+    ] {
+        assert!(quadratic::detect(&other).is_empty());
+    }
+}
+
+#[test]
+fn long_searches_for_one_key_after_the_other_are_walks_again() {
+    let found = quadratic::detect(&walks(Walk::Searches, 60, 0.98, 0.1));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].fix, Fix::ScanOnce);
+    for other in [
+        // Keys without order end near by chance.
+        walks(Walk::Searches, 60, 0.85, 0.1),
+        // A few elements.
+        walks(Walk::Searches, 8, 0.98, 0.1),
+        // What is found is not where.
+        walks(Walk::Weighs, 60, 0.98, 0.1),
     ] {
         assert!(quadratic::detect(&other).is_empty());
     }

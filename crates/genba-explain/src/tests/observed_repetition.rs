@@ -4,7 +4,9 @@
 use iced_x86::code_asm::*;
 
 use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
-use genba_observe::{DoneElsewhere, Observations, Recaptured, RedundantCall, RepeatedLoop, Seen};
+use genba_observe::{
+    DoneElsewhere, MadeAgain, Observations, Recaptured, RedundantCall, RepeatedLoop, Seen,
+};
 
 use crate::candidate::Candidate;
 use crate::causes::{bytewise_copy, redundant_computation, repeated_search};
@@ -125,6 +127,7 @@ pub(super) fn redundant(change: impl FnOnce(&mut RedundantCall), search: bool) -
         moved: None,
         recaptured: None,
         elsewhere: None,
+        made: None,
     };
     change(&mut one);
     let mut observed = observations();
@@ -243,6 +246,61 @@ fn calls_about_one_object_each_may_keep_results_of_many() {
     };
     assert_eq!(redundant_computation::detect(&moved(0.8)).len(), 1);
     assert!(redundant_computation::detect(&moved(0.3)).is_empty());
+}
+
+/// Calls that make a structure of a hundred words, most of them the same again.
+fn makers(change: impl FnOnce(&mut RedundantCall, &mut MadeAgain)) -> AnalysisInput {
+    redundant(
+        |one| {
+            let mut made = MadeAgain {
+                seen: seen(0.97),
+                repeats_previous: seen(0.4),
+                distinct_per_burst: 3.0,
+                words: 100.0,
+                loads: 400.0,
+                instructions: 2500.0,
+            };
+            one.seen = seen(0.0);
+            one.stores_outside = 1.0;
+            one.share_of_instructions = share_of(0.7);
+            change(one, &mut made);
+            one.made = Some(made);
+        },
+        false,
+    )
+}
+
+#[test]
+fn structures_that_are_made_again_of_the_same_may_be_kept() {
+    let found = redundant_computation::detect(&makers(|_, _| {}));
+    assert_eq!(found.len(), 1);
+    let function = "hash".to_owned();
+    assert_eq!(found[0].fix, Fix::KeepMade { function });
+    assert!(has_fact(&found, |fact| {
+        matches!(fact, Fact::Observed(ObservedFact::MadeAgain { bytes, .. }) if *bytes == 800.0)
+    }));
+    let changes: [fn(&mut RedundantCall, &mut MadeAgain); 6] = [
+        // A constructor.
+        |_, made| made.loads = 3.0,
+        // A copy.
+        |_, made| made.instructions = 400.0,
+        // Of something else each time, or of many in turn.
+        |_, made| made.seen = seen(0.5),
+        |_, made| made.distinct_per_burst = 500.0,
+        // Seen too seldom.
+        |_, made| {
+            made.seen.executions = 20;
+            made.repeats_previous.executions = 20;
+        },
+        // A benchmark that does nothing else.
+        |one, made| {
+            made.repeats_previous = seen(0.97);
+            one.share_of_instructions = share_of(0.95);
+        },
+    ];
+    for change in changes {
+        assert!(redundant_computation::detect(&makers(change)).is_empty());
+    }
 }
 
 #[test]

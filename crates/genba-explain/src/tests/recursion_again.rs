@@ -55,6 +55,7 @@ fn found(repeated: f64, distinct: f64, effects: f64) -> Vec<Candidate> {
         moved: None,
         recaptured: None,
         elsewhere: None,
+        made: None,
     };
     let list = vec![again(1), again(2)];
     let mut observed = observations();
@@ -76,11 +77,13 @@ fn recursion_that_does_the_same_again_is_redundant() {
 #[test]
 fn recursion_that_does_much_again_is_redundant_however_much_it_is() {
     assert_eq!(found(0.97, 5000.0, 0.0).len(), 1);
+    // Bursts begin and end in the middle of it.
+    assert_eq!(found(0.75, 400.0, 0.0).len(), 1);
 }
 
 #[test]
 fn recursion_over_different_things_or_with_effects_is_needed() {
     assert!(found(0.3, 24.0, 0.0).is_empty());
-    assert!(found(0.85, 5000.0, 0.0).is_empty());
+    assert!(found(0.55, 5000.0, 0.0).is_empty());
     assert!(found(0.97, 24.0, 0.5).is_empty());
 }

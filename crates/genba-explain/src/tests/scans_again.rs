@@ -121,6 +121,7 @@ fn at_once(previous: f64, whole: Option<f64>) -> AnalysisInput {
             moved: None,
             recaptured: None,
             elsewhere: None,
+            made: None,
         }));
     input
 }

@@ -17,6 +17,8 @@ pub enum ConversionKind {
     FormatWhole,
     /// Single characters to text.
     FormatCharacter,
+    /// Texts put together, by a format that says no more than where each goes.
+    FormatText,
     /// Text to floating-point numbers.
     ParseFloat,
     /// Text by a format to values.

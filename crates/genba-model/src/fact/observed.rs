@@ -22,6 +22,22 @@ pub enum ObservedFact {
         /// Number of bursts that it rests on.
         bursts: u32,
     },
+    /// Calls that take the arguments and read the memory of an earlier one from the same place, and make what they
+    /// return in memory that they allocate.
+    MadeAgain {
+        /// The function.
+        function: String,
+        /// Calls from here.
+        calls: u64,
+        /// Share of them that repeat an earlier one.
+        share: Estimate,
+        /// Different inputs in one burst, on average.
+        distinct: f64,
+        /// Bytes that a call leaves in memory that it allocated, on average.
+        bytes: f64,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+    },
     /// Calls that do what a call of the same function did just before at another place.
     RepeatedElsewhere {
         /// The function.

@@ -269,6 +269,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (r = routes; r < end; r++)\n    if (hash(r->path) == wanted) …",
             "r->hash = hash(r->path);        /* where the path is set */\n\nfor (r = routes; r < end; r++)\n    if (r->hash == wanted) …",
         ),
+        Fix::KeepMade { .. } => (
+            "for (u = units; u < end; u++)\n    u->types = parse_types(text, u->offset);",
+            "for (u = units; u < end; u++) {\n    if (!known[u->offset])\n        known[u->offset] = parse_types(text, u->offset);\n    u->types = known[u->offset];     /* and freed once */\n}",
+        ),
         Fix::MemoiseRecursion { .. } => (
             "long ways(int r, int c) {\n    …\n    return ways(r + 1, c) + ways(r, c + 1);\n}",
             "long ways(int r, int c) {\n    …\n    if (known[r][c] < 0)      /* -1 at first */\n        known[r][c] = ways(r + 1, c) + ways(r, c + 1);\n    return known[r][c];\n}",

@@ -160,6 +160,10 @@ pub(super) fn convert_directly(kind: ConversionKind) -> &'static str {
             "Store the character itself (putc, push_back, an assignment): printf interprets its format and \
              goes through a stream each time."
         }
+        ConversionKind::FormatText => {
+            "Append the texts one after the other (memcpy, append, fputs): a format is interpreted in each call, for \
+             nothing but where each of them goes."
+        }
         ConversionKind::ParseFloat => {
             "Parse plain numbers directly (up to 15 digits and a power of ten up to 22 are one exact \
              multiplication or division) and call the library for the rest; or use std::from_chars or \

@@ -365,6 +365,12 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  `{function}` keep its last inputs and results and compare first."
             );
         }
+        Fix::KeepMade { function } => {
+            return format!(
+                "Make it once: keep what `{function}` made for as long as what it was made of stays as it is (beside that, \
+                 or in a table by what it is called with), and hand out references to it. Whoever changes it takes a copy."
+            );
+        }
         Fix::MemoiseRecursion { function } => {
             return format!(
                 "Memoise `{function}`: store its results by arguments for as long as the outermost call lasts. Or skip the \

@@ -22,6 +22,7 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, WALK_TO_NUMBER_RESIDUAL};
 use crate::constants::registers::FLAGS;
+use crate::finding_site::of_the_loop_itself;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Value};
@@ -78,7 +79,7 @@ pub(super) fn walks_candidate(
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(found.function),
-        of_the_loop_itself(found, link),
+        of_the_loop_itself(found.input, || found.usual(), link),
         fix,
     );
     one.affected.clone_from(&found.members);
@@ -98,34 +99,6 @@ pub(super) fn walks_candidate(
             cycles: each,
         }),
     )
-}
-
-/// An instruction, behind one of the function in which the loop stands if it is of an accessor that was inlined there:
-/// to whoever reads the source, the loop is the walk.
-fn of_the_loop_itself(found: &HotLoop<'_>, at: usize) -> Vec<usize> {
-    let places = &found.input.places;
-    // Functions with the line that each was inlined for, from the outermost one on.
-    let frames = |at: usize| {
-        let outwards = std::iter::successors(places.get(at), |one| one.within.as_deref());
-        let mut frames: Vec<(Option<&str>, Option<u32>)> = outwards
-            .map(|one| {
-                let call = one.within.as_ref().and_then(|within| within.line);
-                (one.function.as_deref(), call)
-            })
-            .collect();
-        frames.reverse();
-        frames
-    };
-    let own = frames(at);
-    let common = found.usual().fold(own.len(), |common, one| {
-        let both = own.iter().zip(frames(one));
-        both.take_while(|(a, b)| **a == *b).count().min(common)
-    });
-    let first = found.usual().find(|&one| frames(one).len() == common);
-    match first.filter(|_| (1..own.len()).contains(&common)) {
-        Some(first) => vec![first, at],
-        None => vec![at],
-    }
 }
 
 /// Links of the list that an iteration follows, beginning where an instruction loads one.

@@ -3,7 +3,8 @@
 //! **Signature.** Observed: most iterations of a loop are of runs that do what one of the last few runs did, from its
 //! beginning to its end, and end a step before or behind it (the n-th letter of a text of variable-length letters, for
 //! each n). The loop calls nothing, stores nothing but how far it has come, and no value that it is handed meets what it loads: what it finds
-//! follows from where it begins and how far it goes.
+//! follows from where it begins and how far it goes. Or they meet in comparisons alone, and nearly all iterations are of such long runs: a
+//! sorted list that is searched for one key after the other.
 //!
 //! **Near misses.** Searches for another key each time among the same elements, which end anywhere, or go through all that
 //! came before. Products, which multiply what they load with something else each time. The same walk again and
@@ -15,17 +16,18 @@ use genba_observe::RepeatedLoop;
 use super::residual_fraction;
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
-use crate::constants::counts::MIN_SEARCHES;
+use crate::constants::counts::{MIN_ELEMENTS_PER_SLOW_SEARCH, MIN_SEARCHES};
 use crate::constants::gains::CYCLES_WITHOUT_STRING_SCAN;
 use crate::constants::observations::{
-    MAX_CALLS_WITH_EFFECTS, MIN_ENDS_NEAR, MIN_REPEATED_AMONG_FEW,
+    MAX_CALLS_WITH_EFFECTS, MIN_ENDS_NEAR, MIN_ENDS_NEAR_BY_KEYS, MIN_REPEATED_AMONG_FEW,
 };
 use crate::constants::time_shares::{MIN_SHARE_OF_QUADRATIC_LOOP, MOST_OF_IT};
+use crate::finding_site::of_the_loop_itself;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::input::values::Value;
 use crate::patterns::calls::cycles_of_all;
-use crate::patterns::loop_inputs::meets_what_is_handed;
+use crate::patterns::loop_inputs::{combines_what_is_handed, meets_what_is_handed};
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
 /// Loops that walk again from the beginning for each next step.
@@ -71,20 +73,33 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
         true => function.share.value,
         false => of_loop,
     };
+    let keys_in_order = || {
+        near.share.low >= MIN_ENDS_NEAR_BY_KEYS
+            && iterations >= MIN_ELEMENTS_PER_SLOW_SEARCH
+            && !combines_what_is_handed(function, index, &members)
+    };
     if runs < MIN_SEARCHES
         || share < MIN_SHARE_OF_QUADRATIC_LOOP
         || calls
         || seen.stores_outside > MAX_CALLS_WITH_EFFECTS
             && !stores_at_one_place(function, index, &members)
-        || meets_what_is_handed(function, index, &members)
+        || meets_what_is_handed(function, index, &members) && !keys_in_order()
     {
         return None;
     }
     let each = share * all / runs as f64;
+    let loads = members.iter().filter(|&&at| function.data[at].loads());
+    let hottest = *loads.max_by(|&&a, &&b| function.heat[a].total_cmp(&function.heat[b]))?;
+    let executed = || {
+        members
+            .iter()
+            .copied()
+            .filter(|&at| function.counts[at] > 0)
+    };
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(number),
-        members.clone(),
+        of_the_loop_itself(function, executed, hottest),
         Fix::ScanOnce,
     );
     one.at = user.map(|user| site_of(&user.function, &user.module, user.address, &user.place));

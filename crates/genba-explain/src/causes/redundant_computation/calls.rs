@@ -1,16 +1,18 @@
 //! Calls from one place that mostly repeat earlier ones.
 
 use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
-use genba_observe::{DoneElsewhere, RedundantCall, Seen};
+use genba_observe::{DoneElsewhere, MadeAgain, RedundantCall, Seen};
 
 use super::{how_repeated, left};
 use crate::candidate::Candidate;
 use crate::causes::bytewise_copy;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_EQUAL_BY_CHANCE, MIN_CALLS_PER_INPUT,
-    MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_RECAPTURED, MIN_REPEATED_AMONG_FEW,
-    MIN_REPEATED_OF_OBJECT, MIN_SHARE_OF_REPEATED_WORK,
+    CYCLES_OF_KEPT_OBJECT, CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_EQUAL_BY_CHANCE,
+    MAX_PART_OF_MAKER, MIN_CALLS_PER_INPUT, MIN_INSTRUCTIONS_PER_MADE_WORD,
+    MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_LOADS_OF_MAKER, MIN_RECAPTURED, MIN_REPEATED,
+    MIN_REPEATED_AMONG_FEW, MIN_REPEATED_IN_RECURSION, MIN_REPEATED_OF_OBJECT,
+    MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::search_limits::{MAX_CALLEES_FOLLOWED, MAX_CALLERS_FOLLOWED};
 use crate::constants::time_shares::MOST_OF_IT;
@@ -39,6 +41,8 @@ pub(crate) struct RepeatedCalls<'a> {
     of_object: bool,
     /// Whether a function calls itself: where a result is kept, the calls inside are not made.
     pub(super) recurses: bool,
+    /// Whether the result is a structure that each of them allocates.
+    pub(super) makes: bool,
     /// Calls of other functions about the same objects.
     others: Vec<RepeatedCalls<'a>>,
     /// The place that did the same just before, if that is another one, and its function and line.
@@ -50,8 +54,10 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
     let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
         return Vec::new();
     };
+    let benchmark = makes_all_again(&sites);
     let mut found: Vec<RepeatedCalls<'_>> = (sites.observed.redundant_calls.iter())
         .filter_map(|seen| repeated(&sites, seen, all))
+        .filter(|one| !one.makes || !benchmark)
         .collect();
     if !found.is_empty() {
         let copies = bytewise_copy::detect(input);
@@ -120,7 +126,7 @@ fn repeated<'a>(
     let callee = index_of(input, &target.function, &target.module)?;
     // However many different ones a recursion makes within itself: results may be kept for as long as it lasts.
     let within = (callee == caller && is_enough(&seen.seen)).then_some(seen.seen.share);
-    let within = within.filter(|share| share.low >= 1.0 - 1.0 / MIN_CALLS_PER_INPUT);
+    let within = within.filter(|share| share.low >= MIN_REPEATED_IN_RECURSION);
     let here = here.or(within.map(|share| (share, false)));
     let elsewhere = seen.elsewhere.as_ref().filter(|one| is_done_elsewhere(one));
     let of_object = here.is_none();
@@ -128,10 +134,13 @@ fn repeated<'a>(
     let over_bursts = over_bursts(seen, target.count).filter(|_| here.is_none());
     let here = here.or(over_bursts.map(|share| (share, false)));
     let of_object = of_object && here.is_some();
-    let (repeated, previous) = here.or(elsewhere.map(|one| (one.seen.share, true)))?;
-    let elsewhere = elsewhere.filter(|_| here.is_none());
+    let here = here.or(elsewhere.map(|one| (one.seen.share, true)));
+    let elsewhere = elsewhere.filter(|_| here.is_some() && !of_object);
+    let here = here.filter(|_| seen.stores_outside <= MAX_CALLS_WITH_EFFECTS);
+    let makes = here.is_none();
+    let (repeated, previous) = here.or_else(|| seen.made.as_ref().and_then(made_again))?;
     let work = seen.instructions_per_call;
-    if seen.stores_outside > MAX_CALLS_WITH_EFFECTS || work < MIN_INSTRUCTIONS_TO_KEEP_RESULT {
+    if work < MIN_INSTRUCTIONS_TO_KEEP_RESULT {
         return None;
     }
     let share = share_of_target(input, caller, target);
@@ -165,8 +174,26 @@ fn repeated<'a>(
         previous,
         of_object,
         recurses: callee == caller,
+        makes,
         others: Vec::new(),
         elsewhere: elsewhere.map(|one| (sites.function_name(one.at), sites.line(one.at))),
+    })
+}
+
+/// The same of calls that make a structure, if they are worth to be spared.
+fn made_again(made: &MadeAgain) -> Option<(Estimate, bool)> {
+    let reads = made.loads >= MIN_LOADS_OF_MAKER;
+    let works = made.instructions >= MIN_INSTRUCTIONS_PER_MADE_WORD * made.words;
+    let found = how_repeated(&made.seen, &made.repeats_previous, made.distinct_per_burst)?;
+    (reads && works).then_some(found)
+}
+
+/// Whether the program does nothing but make the same again and again, as benchmarks do.
+fn makes_all_again(sites: &ObservedSites<'_>) -> bool {
+    sites.observed.redundant_calls.iter().any(|call| {
+        let repeats = |made: &MadeAgain| made.repeats_previous.share.low >= MIN_REPEATED;
+        call.share_of_instructions.value > MAX_PART_OF_MAKER
+            && call.made.as_ref().is_some_and(repeats)
     })
 }
 
@@ -315,6 +342,16 @@ impl<'a> RepeatedCalls<'a> {
         let function = self.target.function.clone();
         let calls = self.calls;
         let bursts = self.seen.seen.bursts;
+        if let Some(made) = self.seen.made.filter(|_| self.makes) {
+            return ObservedFact::MadeAgain {
+                function,
+                calls,
+                share: self.repeated,
+                distinct: made.distinct_per_burst,
+                bytes: 8.0 * made.words,
+                bursts: made.seen.bursts,
+            };
+        }
         match &self.elsewhere {
             Some((caller, line)) => ObservedFact::RepeatedElsewhere {
                 function,
@@ -340,7 +377,11 @@ impl<'a> RepeatedCalls<'a> {
         let each = self.share * self.all / calls as f64;
         let mut one = Candidate::new(cause, Some(self.caller), self.sites.clone(), fix);
         one.share = Some(self.share);
-        let costs = CYCLES_OF_KEPT_RESULT.map(|one| one / each);
+        let costs = match self.makes {
+            true => CYCLES_OF_KEPT_OBJECT,
+            false => CYCLES_OF_KEPT_RESULT,
+        };
+        let costs = costs.map(|one| one / each);
         one.residual_fraction = match self.recurses {
             true => left_of_recursion(self.saved(), costs),
             false => left(self.saved(), costs),

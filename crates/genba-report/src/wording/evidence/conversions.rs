@@ -43,6 +43,9 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 ConversionKind::FormatCharacter => {
                     format!("storing the characters directly takes {cycles}")
                 }
+                ConversionKind::FormatText => {
+                    format!("appending short texts one after the other takes {cycles}")
+                }
                 ConversionKind::ParseFloat => {
                     format!("parsing a plain decimal number directly takes {cycles}")
                 }

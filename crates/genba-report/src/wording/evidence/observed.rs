@@ -18,6 +18,20 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*calls),
             range(share)
         ),
+        ObservedFact::MadeAgain {
+            function,
+            calls,
+            share,
+            distinct,
+            bytes,
+            bursts,
+        } => format!(
+            "`{function}` is called {} times here; {} take the arguments and read the memory of an earlier call, and \
+             make the same again, {} in memory that they allocate ({distinct:.0} different in a burst; {bursts} bursts)",
+            count(*calls),
+            range(share),
+            genba_units::format::bytes(*bytes),
+        ),
         ObservedFact::RepeatedElsewhere {
             function,
             calls,

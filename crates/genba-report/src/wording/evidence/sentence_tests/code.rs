@@ -348,6 +348,7 @@ fn facts_about_conversions_and_paths() {
         ConversionKind::FormatInteger,
         ConversionKind::FormatWhole,
         ConversionKind::FormatCharacter,
+        ConversionKind::FormatText,
         ConversionKind::ParseFloat,
         ConversionKind::Scan,
         ConversionKind::LocalTime,

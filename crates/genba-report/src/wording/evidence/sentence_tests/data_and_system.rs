@@ -311,6 +311,14 @@ fn facts_about_what_bursts_recorded() {
             distinct: 24.0,
             bursts: 30,
         },
+        ObservedFact::MadeAgain {
+            function: s("parse_table"),
+            calls: 40_000,
+            share,
+            distinct: 1.0,
+            bytes: 3_400.0,
+            bursts: 30,
+        },
         ObservedFact::RepeatedElsewhere {
             function: s("hash_of"),
             calls: 9_000_000,
