@@ -26,6 +26,10 @@ const MAX_WORDS_OF_OWNER: usize = 64;
 /// Blocks of memory that are remembered of one call.
 const MAX_BLOCKS: usize = 1 << 12;
 
+/// A block's bytes are marked in pieces of so many, and so many of them.
+const PIECE_OF_BLOCK: usize = 1 << 12;
+const MAX_PIECES: usize = 16;
+
 /// The deepest stack of the callers.
 const MAX_STACK_BYTES: u64 = 1 << 20;
 
@@ -107,6 +111,8 @@ pub(crate) struct Open {
     pub inputs: u64,
     /// The same without addresses.
     pub contents: u64,
+    /// The same without values that are addresses, either: what lies elsewhere on the heap each time is alike.
+    pub numbers: u64,
     /// Whether an address was read from memory: contents tell what they are of.
     pub read_address: bool,
     /// Hash of the addresses among the arguments.
@@ -140,6 +146,13 @@ pub(crate) struct Made {
     pub loads: u64,
     /// Instructions but those of allocators.
     pub instructions: u64,
+}
+
+impl Open {
+    /// Whether it is a call of an allocator.
+    pub(crate) fn allocates(&self) -> bool {
+        matches!(self.heap_call, Some(HeapCall::Allocates { .. }))
+    }
 }
 
 /// A call that has just begun, after so many stores of the burst.
@@ -176,6 +189,7 @@ pub(crate) fn opened(
     Open {
         inputs,
         contents,
+        numbers: contents,
         read_address: false,
         object,
         registers: known.map_or(0, |registers| registers.integer),
@@ -214,6 +228,7 @@ pub(crate) fn inside(
             if !own {
                 top.inputs = mix(mix(top.inputs, address), value);
                 top.contents = mix(top.contents, value);
+                top.numbers = mix(top.numbers, number(size, value));
                 top.loads += 1;
                 top.read_address |= size == 8 && (FIRST_ADDRESS..LAST_ADDRESS).contains(&value);
             }
@@ -232,6 +247,7 @@ pub(crate) fn inside(
                     if !own {
                         top.inputs = mix(mix(top.inputs, address), before);
                         top.contents = mix(top.contents, before);
+                        top.numbers = mix(top.numbers, number(size, before));
                     }
                 }
                 // Where its frame is may be known since its call's own store.
@@ -261,19 +277,37 @@ pub(crate) fn inside(
     }
 }
 
+/// A loaded value, but for addresses, of which one is as good as another.
+fn number(size: u16, value: u64) -> u64 {
+    let is_address = size == 8 && (FIRST_ADDRESS..LAST_ADDRESS).contains(&value);
+    if is_address { FIRST_ADDRESS } else { value }
+}
+
 /// A call inside a call: its inputs follow from those of the outer one or are inputs of it, whatever
 /// registers it takes them in. Of an allocator's work only how much it was asked for is one: where a block lies is
-/// nobody's result.
-pub(crate) fn inherit(parent: &mut Open, frame: &Frame, child: Open, result: u64) {
+/// nobody's result, nor what was there before.
+pub(crate) fn inherit(
+    parent: &mut Open,
+    frame: &Frame,
+    child: Open,
+    result: u64,
+    written: &mut ByteMap<u32>,
+    stores: u32,
+) {
     match child.heap_call {
         Some(HeapCall::Allocates { bytes, instead }) => {
             parent.inputs = mix(parent.inputs, bytes);
             parent.contents = mix(parent.contents, bytes);
+            parent.numbers = mix(parent.numbers, bytes);
             parent.instructions += child.instructions;
             parent.of_allocator += child.instructions;
             parent.heap.free(instead);
             let end = result.saturating_add(bytes);
             parent.heap.blocks.insert(result, (end, false));
+            for begin in (result..end).step_by(PIECE_OF_BLOCK).take(MAX_PIECES) {
+                let size = (end - begin).min(PIECE_OF_BLOCK as u64) as u16;
+                written.update(begin, size, |when| *when = stores);
+            }
             parent.heap.limit();
             return;
         }
@@ -290,6 +324,7 @@ pub(crate) fn inherit(parent: &mut Open, frame: &Frame, child: Open, result: u64
     parent.loads += child.loads;
     parent.inputs = mix(parent.inputs, child.inputs);
     parent.contents = mix(parent.contents, child.contents);
+    parent.numbers = mix(parent.numbers, child.numbers);
     parent.read_address |= child.read_address;
     parent.instructions += child.instructions;
     (parent.stored).inherit(child.stored, |address| !frame.holds(address));

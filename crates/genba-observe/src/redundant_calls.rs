@@ -67,7 +67,7 @@ pub struct RedundantCall {
 }
 
 /// Calls that leave what they make in memory that they allocate, change nothing else, and of which some take the
-/// arguments and read the memory of an earlier one.
+/// arguments and read the values of an earlier one, wherever these are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MadeAgain {
     /// Calls that repeat any earlier one, also of an earlier burst: they may be so long that a burst sees one of them.
@@ -213,7 +213,11 @@ pub(crate) fn redundant_calls(
             .end_of_burst(burst.instructions as f64, burst.weight);
     }
     let recaptured = found.recaptured();
-    let mut list: Vec<RedundantCall> = (found.tally.shares().into_iter())
+    // Long calls may be seen once in each burst: what they make is compared all the same.
+    let mut all: FastMap<Key, Seen> = FastMap::default();
+    all.extend((found.made.shares().into_iter()).map(|(key, _)| (key, Seen::nothing())));
+    all.extend(found.tally.shares());
+    let mut list: Vec<RedundantCall> = (all.into_iter())
         .filter_map(|(key, seen)| {
             let totals = found.totals.get(&key)?;
             let elsewhere = found.done_elsewhere(key, totals);
@@ -229,7 +233,7 @@ pub(crate) fn redundant_calls(
                 at: key.0,
                 target: key.1,
                 seen,
-                repeats_previous: found.previous.seen(key)?,
+                repeats_previous: found.previous.seen(key).unwrap_or_else(Seen::nothing),
                 distinct_per_burst: totals.distinct as f64 / totals.bursts.max(1) as f64,
                 share_of_instructions: found.shares.share(key),
                 instructions_per_call: totals.instructions as f64 / calls,
@@ -300,7 +304,9 @@ fn of_burst(
                     if let Some((frame, one)) = open.pop() {
                         found.closed(&frame, &one, result);
                         if let Some((above, parent)) = open.last_mut() {
-                            inherit(parent, above, one, result);
+                            // As if it had just been stored there.
+                            stores += u32::from(one.allocates());
+                            inherit(parent, above, one, result, &mut written, stores);
                         }
                     }
                 }
@@ -371,17 +377,17 @@ impl Found {
             totals.loads += made.loads;
             totals.instructions_of_makers += made.instructions;
             if site.makers.len() < MAX_INPUTS {
-                site.makers.insert(one.inputs);
+                site.makers.insert(one.numbers);
             }
             let (all, last) = self.makers.entry((key, self.pid)).or_default();
             let known = match all.len() < MAX_INPUTS {
-                true => !all.insert(one.inputs),
-                false => all.contains(&one.inputs),
+                true => !all.insert(one.numbers),
+                false => all.contains(&one.numbers),
             };
-            let last = std::mem::replace(last, one.inputs);
+            let last = std::mem::replace(last, one.numbers);
             if all.len() > 1 || known {
                 self.made.count(key, known);
-                self.made_previous.count(key, last == one.inputs);
+                self.made_previous.count(key, last == one.numbers);
             }
             known
         });

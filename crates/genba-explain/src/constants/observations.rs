@@ -77,6 +77,10 @@ pub(crate) const MIN_LOADS_OF_MAKER: f64 = 32.0;
 /// copy. Chosen: a field that is copied with all around it takes two to five.
 pub(crate) const MIN_INSTRUCTIONS_PER_MADE_WORD: f64 = 8.0;
 
+/// Share of the calls that make what an earlier one made, lower end of the interval. Chosen: library code copies by other
+/// loads where a block lies elsewhere, which looks like something else.
+pub(crate) const MIN_MADE_AGAIN: f64 = 0.75;
+
 /// Part of all instructions up to which calls that make the same again are not all that a program does, as a benchmark.
 /// Chosen.
 pub(crate) const MAX_PART_OF_MAKER: f64 = 0.85;

@@ -1,4 +1,4 @@
-//! Scans from the beginning to the letter or line of a number, many bytes in each step.
+//! Scans from the beginning to the letter, line or record of a number, many bytes in each step.
 
 use iced_x86::code_asm::*;
 
@@ -72,4 +72,70 @@ fn scan_to_the_letter_of_a_number_is_quadratic() {
 fn sums_and_counts_of_what_was_read_are_results() {
     assert!(!is_found(60_000, Passed::AddedUp));
     assert!(!is_found(60_000, Passed::Returned));
+}
+
+/// How a walk over records goes on.
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    /// By a length in a table, by the first byte of the record.
+    Table,
+    /// By the first byte, with a sum of all of them.
+    AndSum,
+    /// By a byte that may be negative.
+    Signed,
+    /// By one; the bytes are added up.
+    SumAlone,
+}
+
+/// `while (at < end) last = at, at += sizes[*at];` over so many records each time.
+fn records(count: u64, step: Step) -> FunctionInput {
+    let all = SCANS * count;
+    function(
+        "record_before",
+        |a| {
+            let mut head = a.create_label();
+            a.mov(rdx, rdi)?;
+            a.set_label(&mut head)?;
+            a.mov(rcx, rdx)?;
+            match step {
+                Step::Signed => a.movsx(rax, byte_ptr(rdx))?,
+                _ => a.movzx(eax, byte_ptr(rdx))?,
+            }
+            match step {
+                Step::Table => a.movzx(eax, byte_ptr(r8 + rax))?,
+                Step::AndSum => a.add(r9, rax)?,
+                _ => a.nop()?,
+            }
+            match step {
+                Step::SumAlone => a.add(r9, rax)?,
+                _ => a.add(rdx, rax)?,
+            }
+            match step {
+                Step::SumAlone => a.inc(rdx)?,
+                _ => a.nop()?,
+            }
+            a.cmp(rdx, rsi)?;
+            a.jb(head)?;
+            a.lea(rax, qword_ptr(rcx + r9))?;
+            a.ret()
+        },
+        &[SCANS, all, all, all, all, all, all, all, SCANS, SCANS],
+        &[0.0, 0.1, 0.3, 0.3, 0.1, 0.0, 0.1, 0.1, 0.0, 0.0],
+        &[(7, all - SCANS)],
+    )
+}
+
+#[test]
+fn walk_by_the_lengths_of_records_to_the_last_one_is_quadratic() {
+    let is_found = |count, step| {
+        let mut input = program(vec![records(count, step)]);
+        input.program.input_bytes = Some(100_000);
+        input.program.max_rss_bytes = Some(3e6);
+        !quadratic::detect(&input).is_empty()
+    };
+    assert!(is_found(20_000, Step::Table));
+    assert!(!is_found(40, Step::Table), "short");
+    assert!(!is_found(20_000, Step::AndSum), "a sum beside it");
+    assert!(!is_found(20_000, Step::SumAlone), "a checksum");
+    assert!(!is_found(20_000, Step::Signed), "it may go back");
 }

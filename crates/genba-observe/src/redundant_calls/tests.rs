@@ -255,6 +255,128 @@ fn what_a_callee_puts_back_is_not_an_effect_of_its_caller() {
     assert_eq!(outer(&all), Some(1.0));
 }
 
+/// What a call that makes something does beside that.
+#[derive(Clone, Copy, Default)]
+struct Making {
+    /// Where it reads a number that is another one each time.
+    other: Option<u64>,
+    /// Whether it frees what it made.
+    frees: bool,
+    /// Whether it frees what it was handed.
+    frees_others: bool,
+    /// Whether it stores elsewhere.
+    stores: bool,
+}
+
+/// A call at 0x10 of 0x100: reads what its argument points to, allocates a block somewhere and puts five words there.
+fn maker(n: u64, making: Making) -> Vec<BurstEvent> {
+    let block_at = HEAP + 4096 * (n % 7);
+    let inner = |code: u64, target: u64, argument: u64, result: u64| {
+        vec![
+            store(code, 0x7fe8, 8, 0, code + 5),
+            call(code, at(target), [argument, 0, 0, 0, 0, 0]),
+            block(target, 20),
+            // The allocator's own lists.
+            store(target + 4, 2 * HEAP, 8, n, n + 1),
+            load(target + 8, 2 * HEAP + 64 * n, 8, n),
+            ret(target + 16, result),
+            block(code + 5, 2),
+        ]
+    };
+    let mut events = vec![
+        store(0x10, 0x7ff8, 8, 0, 0x15),
+        call(0x10, at(0x100), [0x1000, 0, 0, 0, 0, 0]),
+        block(0x100, 30),
+        load(0x104, 0x1000, 8, 7),
+    ];
+    events.extend(making.other.map(|address| load(0x106, address, 8, n)));
+    events.extend(inner(0x110, 0xa110c, 64, block_at));
+    events.extend((0..5).map(|word| store(0x120, block_at + 8 * word, 8, n, word)));
+    if making.stores {
+        events.push(store(0x124, 3 * HEAP, 8, n, n + 1));
+    }
+    if making.frees {
+        events.extend(inner(0x130, 0xf4ee, block_at, 0));
+    }
+    if making.frees_others {
+        events.extend(inner(0x140, 0xf4ee, 4 * HEAP, 0));
+    }
+    events.extend([ret(0x150, block_at), block(0x15, 2)]);
+    events
+}
+
+fn made(making: Making) -> Option<MadeAgain> {
+    let all = found((0..20).flat_map(|n| maker(n, making)).collect());
+    let mut of = all.iter().filter(|one| one.target == at(0x100));
+    of.next().and_then(|one| one.made)
+}
+
+#[test]
+fn what_is_made_again_in_other_memory_is_the_same() {
+    let one = made(Making::default()).expect("they make the same");
+    // All but the first one; the second burst's first repeats the first burst's last.
+    assert!(one.seen.share.value > 0.999 && one.repeats_previous.share.value > 0.999);
+    assert_eq!((one.words, one.loads), (5.0, 1.0));
+    // 30 and what follows the call of the allocator; not the 20 of the allocator itself.
+    assert_eq!(one.instructions, 32.0);
+    // Repeated calls show also where a burst holds one of them.
+    let bursts: Vec<_> = (0..20)
+        .map(|n| burst(maker(n, Making::default())))
+        .collect();
+    let all = redundant_calls(&bursts, &AllOwn, &|_| false);
+    let one = all.iter().find(|one| one.target == at(0x100));
+    let one = one.and_then(|one| one.made).expect("they make the same");
+    assert!(one.seen.share.value > 0.999 && one.distinct_per_burst == 1.0);
+}
+
+#[test]
+fn calls_that_read_others_free_others_or_store_elsewhere_make_something_else() {
+    let other = |change: fn(&mut Making)| {
+        let mut making = Making::default();
+        change(&mut making);
+        made(making)
+    };
+    // As many different inputs as calls: the second burst repeats the first.
+    let of_others = other(|one| one.other = Some(0x2000)).expect("the same in both bursts");
+    assert_eq!(
+        (
+            of_others.distinct_per_burst,
+            of_others.repeats_previous.share.value
+        ),
+        (20.0, 0.0)
+    );
+    assert!(other(|one| one.frees = true).is_none());
+    assert!(other(|one| one.frees_others = true).is_none());
+    assert!(other(|one| one.stores = true).is_none());
+}
+
+#[test]
+fn buffer_that_is_allocated_and_freed_is_not_an_effect() {
+    let outside = |making: Making| {
+        let without_result = |n: u64| {
+            let mut events = maker(n, making);
+            let last = events.len() - 2;
+            events[last] = ret(0x150, 3);
+            events
+        };
+        let all = found((0..20).flat_map(without_result).collect());
+        let mut of = all.iter().filter(|one| one.target == at(0x100));
+        of.next()
+            .map(|one| (one.seen.share.value, one.stores_outside))
+    };
+    let frees = Making {
+        frees: true,
+        ..Making::default()
+    };
+    assert_eq!(outside(frees), Some((1.0, 0.0)));
+    let both = Making {
+        frees_others: true,
+        ..frees
+    };
+    assert_eq!(outside(both).map(|one| one.1), Some(1.0));
+    assert_eq!(outside(Making::default()).map(|one| one.1), Some(1.0));
+}
+
 #[test]
 fn stores_to_memory_of_others_are_reported() {
     let with = |mut events: Vec<BurstEvent>| {

@@ -32,6 +32,7 @@ mod left_to_pass;
 mod library_scan;
 mod list_links;
 mod list_walk;
+mod loaded_steps;
 mod passed_bytes;
 mod predicate_search;
 mod probes;

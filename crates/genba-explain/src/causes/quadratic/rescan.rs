@@ -2,7 +2,7 @@
 //!
 //! **Signature.** A loop, with all loops inside it, that only looks for where to stop: it reads
 //! memory with small steps, stores and calls nothing, and carries nothing from iteration to iteration
-//! but positions ([`crate::patterns::positions`]), what nobody reads behind the loop, and how many letters are
+//! but positions ([`crate::patterns::positions`], [`super::loaded_steps`]), what nobody reads behind the loop, and how many letters are
 //! still to pass ([`super::left_to_pass`]). It is long, is entered many times, and reads in all many times
 //! what the command's input and the program's memory have together, so that it reads the same bytes
 //! again. It may be shorter where that is many more times, and the program does not do all its work again.
@@ -17,6 +17,7 @@ use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::left_to_pass::is_left_to_pass;
+use super::loaded_steps::goes_on_by_loads;
 use super::passed_bytes::passed_bytes;
 use super::sums_from_start::summed_from_start;
 use crate::candidate::Candidate;
@@ -193,8 +194,10 @@ fn scanned(found: &HotLoop<'_>) -> Option<(usize, f64)> {
             let of_base = || {
                 let handed = Handed::of(function, body, address.base);
                 match handed.course(bytes_per_step(access)) {
-                    Course::Advances(bytes) if address.index.is_none() => Some(bytes),
-                    _ => None,
+                    _ if address.index.is_some() => None,
+                    Course::Advances(bytes) => Some(bytes),
+                    // A byte at least.
+                    _ => goes_on_by_loads(found, &handed).then(|| function.counts[at] as f64),
                 }
             };
             let Some(bytes) =
@@ -235,7 +238,12 @@ pub(super) fn carries_positions_only(
         let handed = Handed::of(function, body, value);
         match handed.course(MAX_BITS_PER_SCAN_STEP) {
             Course::Advances(_) => true,
-            _ if strides(found, &handed) || is_left_to_pass(found, &handed) => true,
+            _ if strides(found, &handed)
+                || is_left_to_pass(found, &handed)
+                || goes_on_by_loads(found, &handed) =>
+            {
+                true
+            }
             // What is kept of the data (a largest element, say) is a result.
             Course::Kept => handed.made.is_empty() || !leaves(found, &handed),
             Course::New => {

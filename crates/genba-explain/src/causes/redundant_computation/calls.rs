@@ -8,10 +8,10 @@ use crate::candidate::Candidate;
 use crate::causes::bytewise_copy;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_OBJECT, CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_EQUAL_BY_CHANCE,
-    MAX_PART_OF_MAKER, MIN_CALLS_PER_INPUT, MIN_INSTRUCTIONS_PER_MADE_WORD,
-    MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_LOADS_OF_MAKER, MIN_RECAPTURED, MIN_REPEATED,
-    MIN_REPEATED_AMONG_FEW, MIN_REPEATED_IN_RECURSION, MIN_REPEATED_OF_OBJECT,
+    CYCLES_OF_KEPT_OBJECT, CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS,
+    MAX_EQUAL_BY_CHANCE, MAX_PART_OF_MAKER, MIN_CALLS_PER_INPUT, MIN_INSTRUCTIONS_PER_MADE_WORD,
+    MIN_INSTRUCTIONS_TO_KEEP_RESULT, MIN_LOADS_OF_MAKER, MIN_MADE_AGAIN, MIN_RECAPTURED,
+    MIN_REPEATED, MIN_REPEATED_AMONG_FEW, MIN_REPEATED_IN_RECURSION, MIN_REPEATED_OF_OBJECT,
     MIN_SHARE_OF_REPEATED_WORK,
 };
 use crate::constants::search_limits::{MAX_CALLEES_FOLLOWED, MAX_CALLERS_FOLLOWED};
@@ -184,8 +184,11 @@ fn repeated<'a>(
 fn made_again(made: &MadeAgain) -> Option<(Estimate, bool)> {
     let reads = made.loads >= MIN_LOADS_OF_MAKER;
     let works = made.instructions >= MIN_INSTRUCTIONS_PER_MADE_WORD * made.words;
-    let found = how_repeated(&made.seen, &made.repeats_previous, made.distinct_per_burst)?;
-    (reads && works).then_some(found)
+    let repeats = is_enough(&made.seen)
+        && made.seen.share.low >= MIN_MADE_AGAIN
+        && made.distinct_per_burst <= MAX_DISTINCT_INPUTS;
+    let previous = made.repeats_previous.share.low >= MIN_REPEATED;
+    (reads && works && repeats).then_some((made.seen.share, previous))
 }
 
 /// Whether the program does nothing but make the same again and again, as benchmarks do.
