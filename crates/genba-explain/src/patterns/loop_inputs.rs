@@ -220,17 +220,8 @@ pub(crate) fn meets_what_is_handed(
     meeting_places(function, index, members).next().is_some()
 }
 
-/// The same by other instructions than comparisons: a comparison only says where a walk ends.
-pub(crate) fn combines_what_is_handed(
-    function: &FunctionInput,
-    index: u32,
-    members: &[usize],
-) -> bool {
-    meeting_places(function, index, members)
-        .any(|at| !matches!(function.code[at].mnemonic, "cmp" | "test"))
-}
-
-fn meeting_places<'a>(
+/// The instructions that do so.
+pub(crate) fn meeting_places<'a>(
     function: &'a FunctionInput,
     index: u32,
     members: &'a [usize],

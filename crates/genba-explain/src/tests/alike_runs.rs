@@ -178,6 +178,10 @@ enum Walk {
     Steps,
     /// Compares it with what is handed over.
     Searches,
+    /// The same, and stores.
+    Stores,
+    /// Compares it for what is no end.
+    Chooses,
     /// Multiplies it by a number that depends on what is handed over.
     Weighs,
 }
@@ -191,31 +195,38 @@ fn letters(walk: Walk, near: f64, same: f64) -> AnalysisInput {
 /// The same with so many iterations each.
 fn walks(walk: Walk, trips: u64, near: f64, same: f64) -> AnalysisInput {
     let times = trips * RUNS;
+    let leaves = matches!(walk, Walk::Searches | Walk::Stores);
+    let taken = [(3, RUNS / 2), (6, times - RUNS)];
     let one = function(
         "letter",
         |a| {
-            let mut head = a.create_label();
+            let (mut head, mut out) = (a.create_label(), a.create_label());
             a.nop()?;
             a.set_label(&mut head)?;
             a.movzx(eax, byte_ptr(rdi))?;
             match walk {
-                Walk::Searches => a.cmp(eax, edx)?,
+                Walk::Searches | Walk::Stores | Walk::Chooses => a.cmp(eax, edx)?,
                 Walk::Steps => a.movzx(eax, byte_ptr(r8 + rax))?,
                 Walk::Weighs => a.lea(rcx, qword_ptr(rsi + r9))?,
             }
             match walk {
                 Walk::Weighs => a.imul_2(rax, rcx)?,
+                Walk::Searches | Walk::Stores => a.je(out)?,
                 _ => a.nop()?,
             }
             a.add(rdi, rax)?;
-            a.dec(rsi)?;
+            match walk {
+                Walk::Stores => a.mov(byte_ptr(rdi), sil)?,
+                _ => a.dec(rsi)?,
+            }
             a.jne(head)?;
+            a.set_label(&mut out)?;
             a.mov(rax, rdi)?;
             a.ret()
         },
         &[RUNS, times, times, times, times, times, times, RUNS, RUNS],
         &[0.0, 0.2, 0.3, 0.0, 0.3, 0.1, 0.1, 0.0, 0.0],
-        &[(6, times - RUNS)],
+        &taken[usize::from(!leaves)..],
     );
     let mut input = program(vec![one]);
     let mut observed = observations();
@@ -260,6 +271,9 @@ fn long_searches_for_one_key_after_the_other_are_walks_again() {
         walks(Walk::Searches, 8, 0.98, 0.1),
         // What is found is not where.
         walks(Walk::Weighs, 60, 0.98, 0.1),
+        walks(Walk::Chooses, 60, 0.98, 0.1),
+        // What is stored may be there already.
+        walks(Walk::Stores, 60, 0.98, 0.1),
     ] {
         assert!(quadratic::detect(&other).is_empty());
     }

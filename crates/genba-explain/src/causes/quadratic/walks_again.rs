@@ -3,13 +3,14 @@
 //! **Signature.** Observed: most iterations of a loop are of runs that do what one of the last few runs did, from its
 //! beginning to its end, and end a step before or behind it (the n-th letter of a text of variable-length letters, for
 //! each n). The loop calls nothing, stores nothing but how far it has come, and no value that it is handed meets what it loads: what it finds
-//! follows from where it begins and how far it goes. Or they meet in comparisons alone, and nearly all iterations are of such long runs: a
-//! sorted list that is searched for one key after the other.
+//! follows from where it begins and how far it goes. Or they meet in comparisons alone, of which one ends the run, and nearly all iterations are
+//! of such long runs: a sorted list that is searched for one key after the other.
 //!
 //! **Near misses.** Searches for another key each time among the same elements, which end anywhere, or go through all that
-//! came before. Products, which multiply what they load with something else each time. The same walk again and
+//! came before. Loops that store what is there already. Products, which multiply what they load with something else each time. The same walk again and
 //! again is `redundant-computation` or `repeated-search`.
 
+use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ObservedFact};
 use genba_observe::RepeatedLoop;
 
@@ -27,7 +28,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::input::values::Value;
 use crate::patterns::calls::cycles_of_all;
-use crate::patterns::loop_inputs::{combines_what_is_handed, meets_what_is_handed};
+use crate::patterns::loop_inputs::{meeting_places, meets_what_is_handed};
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
 /// Loops that walk again from the beginning for each next step.
@@ -76,7 +77,8 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     let keys_in_order = || {
         near.share.low >= MIN_ENDS_NEAR_BY_KEYS
             && iterations >= MIN_ELEMENTS_PER_SLOW_SEARCH
-            && !combines_what_is_handed(function, index, &members)
+            && stores_at_one_place(function, index, &members)
+            && ends_by_comparisons(function, index, &members)
     };
     if runs < MIN_SEARCHES
         || share < MIN_SHARE_OF_QUADRATIC_LOOP
@@ -124,6 +126,25 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             trip_count: Some(iterations),
         }),
     )
+}
+
+/// Whether comparisons alone take what the loop loads together with what it is handed, and one of them ends it.
+fn ends_by_comparisons(function: &FunctionInput, index: u32, members: &[usize]) -> bool {
+    let mut leaves = false;
+    meeting_places(function, index, members).all(|at| {
+        let next = at + 1;
+        let successors = (function.flow.block_of(next)).map_or(&[][..], |block| {
+            &function.flow.blocks()[block as usize].successors
+        });
+        let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start as usize;
+        let tested =
+            (function.code.get(next)).is_some_and(|one| matches!(one.flow, Flow::CondJump(_)));
+        leaves |= tested
+            && successors
+                .iter()
+                .any(|to| members.binary_search(&first(to)).is_err());
+        matches!(function.code[at].mnemonic, "cmp" | "test")
+    }) && leaves
 }
 
 /// Whether what a loop stores goes to places that stay the same: how far it has come, where an iterator keeps it.
