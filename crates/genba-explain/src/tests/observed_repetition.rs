@@ -181,6 +181,22 @@ fn calls_that_do_what_another_place_did_are_redundant() {
         fact,
         Fact::Observed(ObservedFact::RepeatedElsewhere { .. })
     )));
+    // What comes again here is kept here, whoever else does it.
+    let both = redundant(
+        |one| {
+            one.elsewhere = Some(DoneElsewhere {
+                at: one.at,
+                seen: seen(0.97),
+                part: 1.0,
+                by_chance: 0.1,
+            });
+        },
+        false,
+    );
+    assert!(has_fact(
+        &redundant_computation::detect(&both),
+        |fact| matches!(fact, Fact::Observed(ObservedFact::RepeatedCalls { .. }))
+    ));
     // Now and then another place had the same; many places, none of which knows.
     assert!(redundant_computation::detect(&elsewhere(0.6, 1.0, 0.1)).is_empty());
     assert!(redundant_computation::detect(&elsewhere(0.97, 0.4, 0.1)).is_empty());

@@ -133,12 +133,16 @@ fn repeated<'a>(
     let here = here.or_else(|| of_objects(seen).map(|share| (share, false)));
     let over_bursts = over_bursts(seen, target.count).filter(|_| here.is_none());
     let here = here.or(over_bursts.map(|share| (share, false)));
+    let mut elsewhere = elsewhere.filter(|_| here.is_none());
     let of_object = of_object && here.is_some();
-    let here = here.or(elsewhere.map(|one| (one.seen.share, true)));
-    let elsewhere = elsewhere.filter(|_| here.is_some() && !of_object);
-    let here = here.filter(|_| seen.stores_outside <= MAX_CALLS_WITH_EFFECTS);
-    let makes = here.is_none();
-    let (repeated, previous) = here.or_else(|| seen.made.as_ref().and_then(made_again))?;
+    let has_effects = seen.stores_outside > MAX_CALLS_WITH_EFFECTS;
+    let found = (here.or(elsewhere.map(|one| (one.seen.share, true)))).filter(|_| !has_effects);
+    let makes = found.is_none();
+    if makes {
+        elsewhere = None;
+    }
+    let of_object = of_object && !makes;
+    let (repeated, previous) = found.or_else(|| seen.made.as_ref().and_then(made_again))?;
     let work = seen.instructions_per_call;
     if work < MIN_INSTRUCTIONS_TO_KEEP_RESULT {
         return None;
