@@ -81,8 +81,8 @@ pub(crate) const MIN_INSTRUCTIONS_PER_MADE_WORD: f64 = 8.0;
 /// loads where a block lies elsewhere, which looks like something else.
 pub(crate) const MIN_MADE_AGAIN: f64 = 0.75;
 
-/// Part of all instructions up to which calls that make the same again are not all that a program does, as a benchmark.
-/// Chosen.
+/// Part of all time, or of all instructions, up to which calls that make the same again are not all that a program does,
+/// as in a benchmark. Chosen.
 pub(crate) const MAX_PART_OF_MAKER: f64 = 0.85;
 
 /// Cycles to find what was kept, and to hand it out or to copy it: likely, least, most. Chosen: a look-up in a table

@@ -108,6 +108,25 @@ impl Handed {
         }
     }
 
+    /// The instruction that makes one of [`Self::made`], and its operands: those that are the value itself, and others.
+    pub(crate) fn operands(
+        &self,
+        function: &FunctionInput,
+        made: Value,
+    ) -> Option<(usize, Vec<Value>, Vec<Value>)> {
+        let Origin::Instruction(at) = function.values.origin(made) else {
+            return None;
+        };
+        let at = at as usize;
+        let data = &function.data[at];
+        let read = function.values.reads(at).iter();
+        let (own, others) = read
+            .filter(|one| data.data_reads >> one.0 & 1 == 1)
+            .map(|one| one.1)
+            .partition(|value| self.joins.contains(&value.number));
+        Some((at, own, others))
+    }
+
     /// What becomes of the first value while the loop runs.
     pub(crate) fn course(&self, most_at_once: u64) -> Course {
         let own = self.own_edges();

@@ -83,6 +83,8 @@ enum Step {
     AndSum,
     /// By a byte that may be negative.
     Signed,
+    /// By eight bytes.
+    Wide,
     /// By one; the bytes are added up.
     SumAlone,
 }
@@ -99,6 +101,7 @@ fn records(count: u64, step: Step) -> FunctionInput {
             a.mov(rcx, rdx)?;
             match step {
                 Step::Signed => a.movsx(rax, byte_ptr(rdx))?,
+                Step::Wide => a.mov(rax, qword_ptr(rdx))?,
                 _ => a.movzx(eax, byte_ptr(rdx))?,
             }
             match step {
@@ -138,4 +141,5 @@ fn walk_by_the_lengths_of_records_to_the_last_one_is_quadratic() {
     assert!(!is_found(20_000, Step::AndSum), "a sum beside it");
     assert!(!is_found(20_000, Step::SumAlone), "a checksum");
     assert!(!is_found(20_000, Step::Signed), "it may go back");
+    assert!(!is_found(20_000, Step::Wide), "so may eight bytes");
 }

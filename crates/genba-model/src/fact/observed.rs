@@ -22,8 +22,8 @@ pub enum ObservedFact {
         /// Number of bursts that it rests on.
         bursts: u32,
     },
-    /// Calls that take the arguments and read the memory of an earlier one from the same place, and make what they
-    /// return in memory that they allocate.
+    /// Calls that take the arguments and read the values of an earlier one from the same place, wherever these are, and
+    /// make what they return in memory that they allocate.
     MadeAgain {
         /// The function.
         function: String,

@@ -161,8 +161,8 @@ pub(super) fn convert_directly(kind: ConversionKind) -> &'static str {
              goes through a stream each time."
         }
         ConversionKind::FormatText => {
-            "Append the texts one after the other (memcpy, append, fputs): a format is interpreted in each call, for \
-             nothing but where each of them goes."
+            "Append the texts one after the other (memcpy, append, fputs). printf interprets its format in each call, and \
+             these formats say no more than where each text goes."
         }
         ConversionKind::ParseFloat => {
             "Parse plain numbers directly (up to 15 digits and a power of ten up to 22 are one exact \

@@ -367,8 +367,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::KeepMade { function } => {
             return format!(
-                "Make it once: keep what `{function}` made for as long as what it was made of stays as it is (beside that, \
-                 or in a table by what it is called with), and hand out references to it. Whoever changes it takes a copy."
+                "Call `{function}` once for each input: store the result beside the input, or in a table by the arguments, and \
+                 discard it when the input changes. Callers share the stored result by reference; a caller that modifies it takes a copy."
             );
         }
         Fix::MemoiseRecursion { function } => {

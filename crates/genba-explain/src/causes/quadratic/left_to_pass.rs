@@ -6,7 +6,7 @@
 use genba_code::Flow;
 
 use crate::constants::registers::FLAGS;
-use crate::input::values::{Origin, Value};
+use crate::input::values::Value;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::load_stalls::sources;
 use crate::patterns::positions::Handed;
@@ -22,17 +22,10 @@ pub(super) fn is_left_to_pass(found: &HotLoop<'_>, handed: &Handed) -> bool {
 
 fn shrinks_by_new(found: &HotLoop<'_>, handed: &Handed, made: Value) -> bool {
     let function = found.input;
-    let Origin::Instruction(at) = function.values.origin(made) else {
+    let Some((at, own, passed)) = handed.operands(function, made) else {
         return false;
     };
-    let at = at as usize;
-    let data = &function.data[at];
-    let operands: Vec<Value> = (function.values.reads(at).iter())
-        .filter(|one| data.data_reads >> one.0 & 1 == 1)
-        .map(|one| one.1)
-        .collect();
     let is_itself = |value: &Value| handed.joins.contains(&value.number);
-    let (own, passed): (Vec<Value>, Vec<Value>) = operands.into_iter().partition(is_itself);
     if function.code[at].mnemonic != "sub" || own.len() != 1 || passed.len() != 1 {
         return false;
     }

@@ -1,6 +1,6 @@
 //! Positions that go on by what stands at them: lengths of records, operands of instructions, letters of several bytes.
 //!
-//! **Near misses.** Sums of what is read, which are no addresses; positions that may go back (signed steps).
+//! **Near misses.** Sums of what is read, which are no addresses; positions that may go back (steps with a sign, or of eight bytes).
 
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
@@ -40,31 +40,28 @@ fn loads<'a>(found: &'a HotLoop<'_>) -> impl Iterator<Item = Address> + 'a {
 
 fn adds_what_is_loaded(found: &HotLoop<'_>, handed: &Handed, made: Value) -> bool {
     let function = found.input;
-    let Origin::Instruction(at) = function.values.origin(made) else {
+    let Some((at, own, steps)) = handed.operands(function, made) else {
+        return false;
+    };
+    let is_step = |step: &Value| {
+        is_loaded_among(function, &found.members, *step) && never_goes_back(found, *step)
+    };
+    matches!(function.code[at].mnemonic, "add" | "lea")
+        && function.data[at].memory.is_empty()
+        && own.len() == 1
+        && steps.len() == 1
+        && steps.iter().all(is_step)
+}
+
+/// Whether a loaded value is extended by zeros: of eight bytes it may be negative.
+fn never_goes_back(found: &HotLoop<'_>, step: Value) -> bool {
+    let function = found.input;
+    let Origin::Instruction(at) = function.values.origin(step) else {
         return false;
     };
     let at = at as usize;
-    let data = &function.data[at];
-    let operands: Vec<Value> = (function.values.reads(at).iter())
-        .filter(|one| data.data_reads >> one.0 & 1 == 1)
-        .map(|one| one.1)
-        .collect();
-    let is_itself = |value: &Value| handed.joins.contains(&value.number);
-    let (own, steps): (Vec<Value>, Vec<Value>) = operands.into_iter().partition(is_itself);
-    let unsigned = |step: &Value| {
-        let by = match function.values.origin(*step) {
-            Origin::Instruction(by) => by as usize,
-            _ => return false,
-        };
-        !function.code[by].mnemonic.starts_with("movs")
-            && is_loaded_among(function, &found.members, *step)
-    };
-    matches!(function.code[at].mnemonic, "add" | "lea")
-        && data
-            .memory
-            .iter()
-            .all(|access| !access.reads && !access.writes)
-        && own.len() == 1
-        && steps.len() == 1
-        && steps.iter().all(unsigned)
+    let mut reads = function.data[at].memory.iter().filter(|one| one.reads);
+    let narrow = reads.next().is_some_and(|one| one.bytes < 8);
+    let name = function.code[at].mnemonic;
+    name == "movzx" || name == "mov" && narrow
 }

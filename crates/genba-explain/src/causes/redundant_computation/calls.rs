@@ -54,11 +54,12 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
     let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
         return Vec::new();
     };
-    let benchmark = makes_all_again(&sites);
     let mut found: Vec<RepeatedCalls<'_>> = (sites.observed.redundant_calls.iter())
         .filter_map(|seen| repeated(&sites, seen, all))
-        .filter(|one| !one.makes || !benchmark)
         .collect();
+    if found.iter().any(is_benchmark) {
+        found.retain(|one| !one.makes);
+    }
     if !found.is_empty() {
         let copies = bytewise_copy::detect(input);
         found.retain(|one| !is_copy(input, &copies, one.target));
@@ -195,13 +196,11 @@ fn made_again(made: &MadeAgain) -> Option<(Estimate, bool)> {
     (reads && works && repeats).then_some((made.seen.share, previous))
 }
 
-/// Whether the program does nothing but make the same again and again, as benchmarks do.
-fn makes_all_again(sites: &ObservedSites<'_>) -> bool {
-    sites.observed.redundant_calls.iter().any(|call| {
-        let repeats = |made: &MadeAgain| made.repeats_previous.share.low >= MIN_REPEATED;
-        call.share_of_instructions.value > MAX_PART_OF_MAKER
-            && call.made.as_ref().is_some_and(repeats)
-    })
+/// Whether these calls are nearly all that the program does, as in a benchmark. Bursts cut calls off, and time is
+/// followed to a few callees only: both are too low.
+fn is_benchmark(one: &RepeatedCalls<'_>) -> bool {
+    let share = one.share.max(one.seen.share_of_instructions.value);
+    one.makes && share > MAX_PART_OF_MAKER
 }
 
 /// Share of the calls that repeat an earlier one of the same object, which may have moved: however many

@@ -6,8 +6,8 @@
 //! result to be cheaper. Or each call is about one object that stays as it is, and can keep the result.
 //! Or the calls do what the same function did just before for another place
 //! (a hash for the look-up, and again for the insertion). Or the result is a structure on the heap, made of the same again: a table that is
-//! parsed for each of its users. Constructors read next to nothing, copies do little else than load and store, and a benchmark does nothing
-//! else: they are none. Or a function calls itself again and again for the same. Of calls within repeated calls the outer ones
+//! parsed for each of its users. Not reported are constructors (they read next to nothing), copies (they do little else than load and store) and
+//! benchmarks (nearly all time is in such calls). Or a function calls itself again and again for the same. Of calls within repeated calls the outer ones
 //! are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
 //! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same, or add up mostly the same terms (`sums_again`). And sorts of what is in order already ([`super::ordered_sorts`]),

@@ -26,8 +26,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             bytes,
             bursts,
         } => format!(
-            "`{function}` is called {} times here; {} take the arguments and read the memory of an earlier call, and \
-             make the same again, {} in memory that they allocate ({distinct:.0} different in a burst; {bursts} bursts)",
+            "`{function}` is called {} times here; {} read the same values as an earlier call and make the same again, {} \
+             in memory that they allocate ({distinct:.0} different in a burst; {bursts} bursts)",
             count(*calls),
             range(share),
             genba_units::format::bytes(*bytes),
