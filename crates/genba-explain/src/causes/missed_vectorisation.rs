@@ -246,6 +246,7 @@ fn is_arithmetic(function: &FunctionInput, one: &HotLoop<'_>, at: usize) -> bool
             | "sar"
             | "not"
             | "neg"
+            | "lea"
             | "cmovl"
             | "cmovg"
     );

@@ -1,6 +1,6 @@
 //! Calls that change nothing: what they call stores in its own frames at most.
 
-use genba_code::{MemoryAccess, Opaque, STACK_POINTER};
+use genba_code::{Location, MemoryAccess, Opaque, STACK_POINTER};
 
 use crate::causes::loop_invariant_call::changes_nothing;
 use crate::constants::counts::RARE_WAY;
@@ -8,7 +8,7 @@ use crate::constants::observations::MAX_CALLS_WITH_EFFECTS;
 use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
 use crate::input::values::Value;
 use crate::patterns::calls::index_of;
-use crate::patterns::invariance::value_at;
+use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::search_loops::compares;
 
 /// Whether a function, with all that it calls, stores in its own frame at most.
@@ -48,38 +48,67 @@ pub(crate) fn takes_apart(
     site: &CallSite,
 ) -> bool {
     let stack = value_at(function, site.at, STACK_POINTER);
-    let in_frame = |location| {
+    let in_frame = |location: Location| {
         let argument = value_at(function, site.at, location);
         argument.is_some() && argument.map(|one| one.number) == stack.map(|one| one.number)
     };
     let into_frame = |target: &CallTarget| {
-        let found = index_of(input, &target.function, &target.module);
-        let Some(callee) = found.map(|index| &input.functions[index]) else {
-            return false;
-        };
-        let rare = (RARE_WAY * callee.calls.unwrap_or(0) as f64) as u64;
-        let usual = |at: &usize| callee.counts.get(*at).is_some_and(|&count| count > rare);
-        let mut stores = (0..callee.code.len()).filter(usual).flat_map(|at| {
-            let accesses = callee.data[at].memory.iter();
-            accesses.zip(callee.values.addresses(at))
-        });
-        // What calls, or leaves to the kernel, may do anything.
-        let plain = (0..callee.code.len())
-            .filter(usual)
-            .all(|at| matches!(callee.data[at].opaque, None | Some(Opaque::Exit)));
-        callee.counted
-            && callee.counts.len() == callee.code.len()
-            && plain
-            && stores.all(|(access, to)| {
-                let base = to.map(|to| Value {
-                    offset: 0,
-                    ..to.base
-                });
-                let argument = base.and_then(|base| callee.values.location_at_entry(base));
-                !is_store_outside(access) || argument.is_some_and(in_frame)
-            })
+        stored_through(input, target).is_some_and(|through| through.into_iter().all(in_frame))
     };
     !site.targets.is_empty() && site.targets.iter().all(into_frame)
+}
+
+/// What a call in a loop gets and moves on, as an iterator's step does: addresses that stay, through which alone the functions
+/// store that it reaches; none of a call that may store elsewhere.
+pub(crate) fn moved_on(
+    input: &AnalysisInput,
+    function: &FunctionInput,
+    index: u32,
+    site: &CallSite,
+) -> Vec<Value> {
+    let stays = |location| {
+        value_at(function, site.at, location)
+            .filter(|&argument| is_same_each_iteration(function, index, argument))
+    };
+    let of_target = |target: &CallTarget| -> Option<Vec<Value>> {
+        let through = stored_through(input, target)?;
+        through.into_iter().map(stays).collect()
+    };
+    let all: Option<Vec<_>> = site.targets.iter().map(of_target).collect();
+    all.unwrap_or_default().concat()
+}
+
+/// The registers of the arguments through which a function stores that calls nothing; `None` of one that stores elsewhere
+/// outside of its frame, or is not known.
+fn stored_through(input: &AnalysisInput, target: &CallTarget) -> Option<Vec<Location>> {
+    let callee = &input.functions[index_of(input, &target.function, &target.module)?];
+    if !callee.counted || callee.counts.len() != callee.code.len() {
+        return None;
+    }
+    let rare = (RARE_WAY * callee.calls.unwrap_or(0) as f64) as u64;
+    let usual = (0..callee.code.len()).filter(|&at| callee.counts[at] > rare);
+    let mut through = Vec::new();
+    for at in usual {
+        // What calls, or leaves to the kernel, may do anything.
+        if !matches!(callee.data[at].opaque, None | Some(Opaque::Exit)) {
+            return None;
+        }
+        let accesses = callee.data[at].memory.iter();
+        for (access, to) in accesses.zip(callee.values.addresses(at)) {
+            if !is_store_outside(access) {
+                continue;
+            }
+            let base = to.map(|to| Value {
+                offset: 0,
+                ..to.base
+            });
+            let argument = base.and_then(|base| callee.values.location_at_entry(base))?;
+            if !through.contains(&argument) {
+                through.push(argument);
+            }
+        }
+    }
+    Some(through)
 }
 
 /// Whether an access stores elsewhere than in the function's own frame.

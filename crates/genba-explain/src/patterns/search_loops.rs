@@ -89,9 +89,35 @@ fn goes_round(function: &FunctionInput, index: u32, rare: u64) -> bool {
 /// function of the user's that writes nothing in nearly all of its calls (a key may be converted in the first of a search),
 /// but for what a function that takes the element apart stores in its frame.
 pub(crate) fn is_comparison(input: &AnalysisInput, target: &CallTarget) -> bool {
-    let reads = |index| only_reads(input, index, MAX_DEPTH_OF_COMPARISON);
+    let loads = |index: usize| {
+        let function = &input.functions[index];
+        // What is called by it may load for it.
+        usual_instructions(function).any(|at| {
+            let data = &function.data[at];
+            data.opaque == Some(Opaque::Call)
+                || data.memory.iter().any(|one| is_outside(&one) && one.reads)
+        })
+    };
     compares(&target.function)
-        || index_of(input, &target.function, &target.module).is_some_and(reads)
+        || only_answers(input, target)
+            && index_of(input, &target.function, &target.module).is_some_and(loads)
+}
+
+/// Whether a function of the user's writes nothing in nearly all of its calls: the answer is all that it is called for.
+pub(crate) fn only_answers(input: &AnalysisInput, target: &CallTarget) -> bool {
+    index_of(input, &target.function, &target.module)
+        .is_some_and(|index| only_reads(input, index, MAX_DEPTH_OF_COMPARISON))
+}
+
+/// Instructions that are executed in more than a rare part of a function's calls.
+fn usual_instructions(function: &FunctionInput) -> impl Iterator<Item = usize> {
+    let rare = (RARE_WAY * function.calls.unwrap_or(0) as f64) as u64;
+    (0..function.code.len()).filter(move |&at| function.counts[at] > rare)
+}
+
+/// Whether an access is not to the function's frame.
+fn is_outside(access: &&MemoryAccess) -> bool {
+    !access.stack && access.base != Some(STACK_POINTER)
 }
 
 fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
@@ -99,17 +125,11 @@ fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
     if !function.own || !function.counted || function.counts.len() != function.code.len() {
         return false;
     }
-    let rare = (RARE_WAY * function.calls.unwrap_or(0) as f64) as u64;
-    let mut loads = false;
-    for (at, data) in function.data.iter().enumerate() {
-        if function.counts[at] <= rare {
-            continue;
-        }
-        let outside = |one: &&MemoryAccess| !one.stack && one.base != Some(STACK_POINTER);
-        if data.memory.iter().filter(outside).any(|one| one.writes) {
+    for at in usual_instructions(function) {
+        let data = &function.data[at];
+        if data.memory.iter().filter(is_outside).any(|one| one.writes) {
             return false;
         }
-        loads |= data.memory.iter().any(|one| outside(&one) && one.reads);
         match data.opaque {
             None | Some(Opaque::Exit) => continue,
             Some(Opaque::Call) => {}
@@ -131,8 +151,7 @@ fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
             return false;
         }
     }
-    // What is called by it may load for it.
-    loads || depth < MAX_DEPTH_OF_COMPARISON
+    true
 }
 
 /// Whether the result of a call is tested where it returns.

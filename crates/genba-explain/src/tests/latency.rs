@@ -202,6 +202,27 @@ fn missed_vectorisation_is_found_for_arrays_not_for_recurrences() {
     assert_eq!(count(&missed_vectorisation::detect(&map(true))), 0);
 }
 
+/// `out[i] = in[i] + 33` on bytes, with the sum by `lea`, or a copy where only addresses are made by it.
+fn shifted_letters(adds: bool) -> Vec<crate::candidate::Candidate> {
+    let heat = [0.3, 0.2, 0.2, 0.2, 0.05, 0.05];
+    missed_vectorisation::detect(&program(vec![looped(1.5, &heat, |a| {
+        a.movzx(r8d, byte_ptr(rdi + rax))?;
+        match adds {
+            true => a.lea(ecx, dword_ptr(r8 + 0x21))?,
+            false => a.lea(r9, qword_ptr(rdi + rax * 1 + 1))?,
+        }
+        a.mov(byte_ptr(rsi + rax), if adds { cl } else { r8b })?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })]))
+}
+
+#[test]
+fn missed_vectorisation_takes_sums_by_address_arithmetic_for_sums() {
+    assert_eq!(count(&shifted_letters(true)), 1);
+    assert_eq!(count(&shifted_letters(false)), 0);
+}
+
 /// `p = p->next`, so many cycles a node.
 fn list(cycles: f64) -> AnalysisInput {
     program(vec![looped(cycles, &[0.9, 0.05, 0.03, 0.02], |a| {

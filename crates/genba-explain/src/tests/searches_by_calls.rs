@@ -338,3 +338,70 @@ fn element_may_be_two_steps_away() {
         "the first call is for something else"
     );
 }
+
+/// `do { step(it); if (it->slot == it->empty) return 0; } while (!eql(context, key, (*it->entries)[it->slot].key));`, or the step
+/// is of something that the element is not read through.
+fn through_iterator_in_memory(steps_to_element: bool) -> Option<Candidate> {
+    let all = SEARCHES * 200;
+    let mut find = function(
+        "find",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, if steps_to_element { rbx } else { r14 })?;
+            a.call(0x4000)?;
+            a.mov(edx, dword_ptr(rbx + 0x18))?;
+            a.cmp(edx, dword_ptr(rbx + 0xc))?;
+            a.je(out)?;
+            a.mov(rcx, qword_ptr(rbx))?;
+            a.shl(rdx, 4)?;
+            a.add(rdx, qword_ptr(rcx))?;
+            a.mov(rdx, qword_ptr(rdx))?;
+            a.mov(rsi, rbp)?;
+            a.mov(rdi, r12)?;
+            a.call(0x5000)?;
+            a.test(al, al)?;
+            a.je(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            SEARCHES, all, all, all, all, all, all, all, all, all, all, all, all, all, all,
+            SEARCHES,
+        ],
+        &[
+            0.0, 0.01, 0.01, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02,
+            0.02, 0.0,
+        ],
+        &[(5, 0), (14, all - SEARCHES)],
+    );
+    find.call_sites = vec![
+        call(2, "step", "/bin/prog", all),
+        call(12, "eql", "/bin/prog", all),
+    ];
+    let step = |a: &mut CodeAssembler| {
+        a.inc(dword_ptr(rdi + 0x18))?;
+        a.ret()
+    };
+    let eql = |a: &mut CodeAssembler| {
+        a.cmp(rsi, rdx)?;
+        a.sete(al)?;
+        a.ret()
+    };
+    let step = function("step", step, &[all; 2], &[0.2, 0.1], &[]);
+    let eql = function("eql", eql, &[all; 3], &[0.1, 0.1, 0.1], &[]);
+    search(vec![find, step, eql])
+}
+
+#[test]
+fn iterator_that_goes_on_in_memory_leads_to_the_elements_compared_behind_a_context() {
+    let found = through_iterator_in_memory(true).expect("a search");
+    assert_eq!(found.executions, Some(SEARCHES * 200));
+    assert!(
+        found.share.is_some_and(|share| share > 0.7),
+        "{:?}",
+        found.share
+    );
+    assert!(through_iterator_in_memory(false).is_none());
+}

@@ -2,7 +2,9 @@
 //! user's own that only reads and whose answer is tested. The call gets the element, or a copy of it that the loop
 //! makes in its frame (a structure by reference). The next element may be what another call returns (an iterator's step, or two).
 //! Elements may be compared in several parts, one call each, where the search ends with all of them equal; and taken
-//! apart by a call that stores in the frame what the comparison then gets.
+//! apart by a call that stores in the frame what the comparison then gets. An iterator may go on in memory, by a call that
+//! stores nothing else. The function that compares may get something else before the key and the element: the two arguments
+//! after it are looked at where the first stays.
 
 use genba_code::{BlockId, Flow, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -14,9 +16,9 @@ use crate::constants::counts::{
     SEARCH_OF_LOOK_UPS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
-use crate::constants::registers::{RAX, RDI, RSI};
+use crate::constants::registers::{FLAGS, RAX, RDI, RDX, RSI};
 use crate::constants::search_limits::{
-    MAX_BYTES_OF_KEY_COPY, MAX_INSTRUCTIONS_TO_TEST, MAX_VALUES_FOLLOWED,
+    MAX_BYTES_OF_KEY_COPY, MAX_EXPRESSION_DEPTH, MAX_INSTRUCTIONS_TO_TEST, MAX_VALUES_FOLLOWED,
 };
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
@@ -24,8 +26,8 @@ use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::observed_sites::share_of_target;
-use crate::patterns::reading_calls::takes_apart;
-use crate::patterns::search_loops::{is_comparison, is_usually_innermost};
+use crate::patterns::reading_calls::{moved_on, takes_apart};
+use crate::patterns::search_loops::{is_comparison, is_usually_innermost, only_answers};
 use crate::patterns::value_steps::{Step, address_step};
 
 /// A search that compares each element's name with a call.
@@ -35,18 +37,60 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let bare = call.target.function.trim_start_matches('_');
     let compares = ["strcmp", "strcasecmp", "strncmp", "memcmp", "bcmp"];
     let known = compares.iter().find(|name| bare.starts_with(**name));
-    if !function.own || known.is_none() && !is_comparison(input, call.target) {
+    if !function.own || known.is_none() && !only_answers(input, call.target) {
         return None;
     }
     let index = function.flow.loop_of_instruction(at)?;
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
     let members = function.loop_instructions(index);
-    let [first, second] = [RDI, RSI].map(|location| value_at(function, at, location));
+    let arguments = [RDI, RSI, RDX].map(|location| value_at(function, at, location));
     let others = function.call_sites.iter();
     let others: Vec<&CallSite> = others
         .filter(|site| site.at != at && members.contains(&site.at))
         .collect();
+    let iterators: Vec<(usize, Value)> = (others.iter())
+        .flat_map(|site| {
+            let moved = moved_on(input, function, index, site).into_iter();
+            moved.map(|iterator| (site.at, iterator))
+        })
+        .collect();
+    let comes_of = |value: Value, iterators: &[Value]| {
+        is_read_through(function, value, iterators, MAX_EXPRESSION_DEPTH)
+    };
+    let all_iterators: Vec<Value> = iterators.iter().map(|one| one.1).collect();
+    let goes_on = |value: Option<Value>, other| {
+        !value.is_some_and(|value| {
+            is_same_each_iteration(function, index, value)
+                && !is_copy_of_element(function, index, at, value, other)
+                && !comes_of(value, &all_iterators)
+        })
+    };
+    let [first, second] = match arguments {
+        [first, second, third] if known.is_none() && third.is_some() => {
+            match !goes_on(first, second) && !goes_on(second, first) {
+                true => [second, third],
+                false => [first, second],
+            }
+        }
+        [first, second, _] => [first, second],
+    };
+    // What compares loads the elements, unless the loop does so for it.
+    if known.is_none()
+        && !is_comparison(input, call.target)
+        && ![first, second]
+            .into_iter()
+            .flatten()
+            .any(|one| comes_of(one, &all_iterators))
+    {
+        return None;
+    }
+    let moves_on = |site: &CallSite| {
+        let own = iterators.iter().filter(|one| one.0 == site.at);
+        let own: Vec<Value> = own.map(|one| one.1).collect();
+        let mut elements = [first, second].into_iter().flatten();
+        elements.any(|one| comes_of(one, &own))
+    };
     // What a call brings as the next element.
     let brings = |site: &CallSite| {
         let mut elements = [first, second].into_iter().flatten();
@@ -97,18 +141,13 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
                 || compares(site)
                 || once(site)
                 || takes_apart(input, function, site)
+                || moves_on(site)
         })
         || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
         || !is_usually_innermost(function, index, in_other_loops as u64)
     {
         return None;
     }
-    let goes_on = |value: Option<Value>, other| {
-        !value.is_some_and(|value| {
-            is_same_each_iteration(function, index, value)
-                && !is_copy_of_element(function, index, at, value, other)
-        })
-    };
     // One of the two stays, the other goes on: from element to element, not from letter to letter of a text.
     let through_text =
         |value: Option<Value>| value.is_some_and(|value| goes_through_text(function, index, value));
@@ -136,7 +175,9 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         Cause::Quadratic,
         Some(call.caller),
         vec![at],
-        Fix::HashLookup { strings: true },
+        Fix::HashLookup {
+            strings: known.is_some(),
+        },
     );
     one.affected = members;
     one.share = Some(share);
@@ -157,6 +198,26 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
             cycles: each,
         }),
     )
+}
+
+/// Whether a value was loaded through one of these pointers, or from where such a value points.
+fn is_read_through(function: &FunctionInput, value: Value, through: &[Value], steps: u32) -> bool {
+    let (Some(steps), Origin::Instruction(at)) =
+        (steps.checked_sub(1), function.values.origin(value))
+    else {
+        return false;
+    };
+    let (values, at) = (&function.values, at as usize);
+    let data = &function.data[at];
+    if through.is_empty() || data.opaque.is_some() {
+        return false;
+    }
+    let mut from = values.addresses(at).iter().flatten();
+    let reads = values.reads(at).iter().filter(|one| one.0 < FLAGS);
+    data.loads() && from.any(|from| through.iter().any(|one| one.number == from.base.number))
+        || reads
+            .map(|one| one.1)
+            .any(|one| is_read_through(function, one, through, steps))
 }
 
 /// Whether a pointer goes on by a letter, or by what a table has for a letter: texts are searched for texts so.
