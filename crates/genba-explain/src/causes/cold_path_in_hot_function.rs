@@ -1,9 +1,9 @@
 //! `cold-path-in-hot-function`: each call of a hot function saves registers and makes a stack frame
 //! for a path that is hardly ever taken.
 //!
-//! **Signature.** A short function, called often. Its usual path (what calls reach without a way that few of
+//! **Signature.** A function that is called often. Its usual path (what calls reach without a way that few of
 //! them take) saves and restores registers or moves the stack pointer, several instructions of each call. If it calls
-//! nothing and gets by with the registers that a function may change freely, all of these are for the rest; if it
+//! nothing and its values fit in the registers that a function may change freely, all of these are for the rest; if it
 //! calls others, those are that save what only the rest uses. A frame pointer is left out: it is there by choice.
 //! A call that takes far longer than its instructions need waits for something beside which they run.
 //!
@@ -17,12 +17,12 @@
 //! 1997; F. Chow, "Minimizing register usage penalty at procedure calls", PLDI 1988 (shrink-wrapping,
 //! which compilers do only where the frame is not needed on the way); serde_json 0e90b61b8cef.
 
-use genba_code::{Flow, Location, Opaque, STACK_POINTER};
+use genba_code::{Flow, Opaque, STACK_POINTER};
 use genba_model::{Cause, Estimate, Fix, PathFact};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MAX_INSTRUCTIONS_OF_HOT_PATH, MIN_CALLS_IN_HOT_CODE, MIN_FRAME_INSTRUCTIONS, RARE_PATH,
+    MIN_CALLS_IN_HOT_CODE, MIN_FRAME_INSTRUCTIONS, MIN_FRAME_PART_OF_CALL, RARE_PATH,
 };
 use crate::constants::gains::{FRAME_SAVED_RANGE, MAX_RESIDUAL};
 use crate::constants::model_fit::MIN_ISSUE_PART_OF_CALL;
@@ -31,6 +31,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_CALLEE;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::bits;
 use crate::patterns::calls::{cycles_of_all, slot};
+use crate::patterns::live_registers::most_live_at_once;
 use crate::patterns::usual_path::{usual_blocks, way_taken};
 
 /// Finds functions whose usual path pays for a rare one that makes calls.
@@ -68,14 +69,13 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
     let needed_cycles = slot(input) * executed;
     let each = cycles_of_all(input).map(|all| share * all / calls as f64);
     if share < MIN_SHARE_OF_CALLEE
-        || executed > MAX_INSTRUCTIONS_OF_HOT_PATH
         || each.is_some_and(|each| needed_cycles < MIN_ISSUE_PART_OF_CALL * each)
     {
         return None;
     }
-    let frame = frame_for_the_rest(function, &usual, &rest)?;
+    let frame = frame_for_the_rest(function, &blocks, &usual, &rest)?;
     let saving = per_call(&frame);
-    if saving < MIN_FRAME_INSTRUCTIONS {
+    if saving < MIN_FRAME_INSTRUCTIONS.max(MIN_FRAME_PART_OF_CALL * executed) {
         return None;
     }
     let reached = ways_into_the_rest(function, &blocks);
@@ -110,8 +110,6 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
     )
 }
 
-const XMM_AND_UP: u128 = !((1u128 << XMM0) - 1);
-
 fn has_call(function: &FunctionInput, at: usize) -> bool {
     function.data[at].opaque == Some(Opaque::Call)
 }
@@ -119,6 +117,7 @@ fn has_call(function: &FunctionInput, at: usize) -> bool {
 /// Instructions of the usual path that make the frame which only the rest of the function needs.
 fn frame_for_the_rest(
     function: &FunctionInput,
+    blocks: &[bool],
     usual: &[usize],
     rest: &[usize],
 ) -> Option<Vec<usize>> {
@@ -137,7 +136,7 @@ fn frame_for_the_rest(
         let idly = |at: &usize| saved_by(function, *at) & idle != 0;
         return Some(frame.into_iter().filter(idly).collect());
     }
-    let free = registers_without_copies(function, usual, &frame) <= FREE_REGISTERS;
+    let free = most_live_at_once(function, blocks, &frame) <= FREE_REGISTERS;
     (for_the_rest && free && !others).then_some(frame)
 }
 
@@ -257,33 +256,6 @@ fn registers_of(function: &FunctionInput, list: &[usize], frame: &[usize]) -> u1
     bits(all & !(1 << STACK_POINTER))
         .filter(|&location| location < XMM0)
         .fold(0, |all, location| all | 1 << location)
-}
-
-/// How many general registers the usual path needs where arguments stay in the registers in which they came: copies of
-/// them in saved registers are for the rest.
-fn registers_without_copies(function: &FunctionInput, usual: &[usize], frame: &[usize]) -> u32 {
-    let values = &function.values;
-    // The saved register that an instruction copies an argument to, and that argument's register.
-    let copied = |at: usize| {
-        let data = &function.data[at];
-        let plain = function.code[at].mnemonic == "mov" && data.memory.is_empty();
-        let saved = bits(data.writes & CALLEE_SAVED).next()?;
-        let argument = values.location_at_entry(values.written(at, saved)?)?;
-        (plain && argument != saved).then_some((saved, argument))
-    };
-    let copies: Vec<(Location, Location)> = usual.iter().filter_map(|&at| copied(at)).collect();
-    let others: Vec<usize> = (usual.iter().copied())
-        .filter(|&at| copied(at).is_none())
-        .collect();
-    let is_asked = |argument: Location| {
-        let mut read = others.iter().flat_map(|&at| values.reads(at));
-        read.any(|&(location, value)| {
-            location == argument && values.location_at_entry(value) == Some(argument)
-        })
-    };
-    let spare = copies.iter().filter(|one| is_asked(one.1));
-    let spare = spare.fold(0, |all, one| all | 1u128 << one.0);
-    (registers_of(function, &others, frame) & !spare & !XMM_AND_UP).count_ones()
 }
 
 /// How often calls leave the usual path.

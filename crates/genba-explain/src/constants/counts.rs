@@ -334,9 +334,8 @@ pub(crate) const MIN_TESTS_SPARED: f64 = 1.9;
 /// Part of a function's calls up to which a path is rare. Chosen.
 pub(crate) const RARE_PATH: f64 = 0.05;
 
-/// Instructions of a call's usual path above which saving registers is little beside the work.
-/// Chosen.
-pub(crate) const MAX_INSTRUCTIONS_OF_HOT_PATH: f64 = 60.0;
+/// Part of the instructions of a call's usual path below which saving registers is little beside the work. Chosen.
+pub(crate) const MIN_FRAME_PART_OF_CALL: f64 = 0.1;
 
 /// Instructions of the usual path that serve the frame: two registers saved and restored. Chosen.
 pub(crate) const MIN_FRAME_INSTRUCTIONS: f64 = 3.9;

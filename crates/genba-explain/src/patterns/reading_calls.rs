@@ -48,9 +48,16 @@ pub(crate) fn takes_apart(
     site: &CallSite,
 ) -> bool {
     let stack = value_at(function, site.at, STACK_POINTER);
+    // Of the frame's end, or of a register that keeps where it was when the function was entered.
     let in_frame = |location: Location| {
-        let argument = value_at(function, site.at, location);
-        argument.is_some() && argument.map(|one| one.number) == stack.map(|one| one.number)
+        value_at(function, site.at, location).is_some_and(|argument| {
+            let base = Value {
+                offset: 0,
+                ..argument
+            };
+            stack.is_some_and(|stack| stack.number == argument.number)
+                || function.values.location_at_entry(base) == Some(STACK_POINTER)
+        })
     };
     let into_frame = |target: &CallTarget| {
         stored_through(input, target).is_some_and(|through| through.into_iter().all(in_frame))

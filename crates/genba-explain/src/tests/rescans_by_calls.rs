@@ -27,6 +27,10 @@ enum Beside {
     SumsInFrame,
     /// Nothing; what it looks for is its third argument.
     Word,
+    /// Counts down to the one of a number.
+    ToNumber,
+    /// The same, and hands the number to the call.
+    WithNumber,
 }
 
 /// `while ((p = search(p, end))) { if (*++p == '>') break; }`
@@ -45,6 +49,7 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
             match beside {
                 Beside::SumsInPlace => a.nop()?,
                 Beside::SumsInFrame => a.mov(esi, dword_ptr(rsp + 16))?,
+                Beside::WithNumber => a.mov(rsi, r13)?,
                 _ => a.mov(rsi, r12)?,
             }
             a.call(callee)?;
@@ -59,8 +64,12 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
                 Beside::Sums => a.mov(r12, rax)?,
                 Beside::SumsInPlace => a.mov(esi, eax)?,
                 Beside::SumsInFrame => a.mov(dword_ptr(rsp + 16), eax)?,
+                Beside::ToNumber | Beside::WithNumber => a.nop()?,
             }
-            a.cmp(byte_ptr(rbx), 62)?;
+            match beside {
+                Beside::ToNumber | Beside::WithNumber => a.sub(r13d, 1)?,
+                _ => a.cmp(byte_ptr(rbx), 62)?,
+            }
             a.jne(head)?;
             a.set_label(&mut callee)?;
             a.ret()
@@ -148,6 +157,52 @@ fn lines_counts_and_parsers_are_not_scanned_again() {
     }
     let parser = found(scanner(FINDS, Beside::Nothing), true, 4.0, 0.99);
     assert!(parser.is_empty(), "the callee stores");
+}
+
+#[test]
+fn walk_to_the_piece_of_a_number_is_a_scan() {
+    let one = |beside| found(scanner(FINDS, beside), false, 4.0, 0.99).len();
+    assert_eq!(one(Beside::ToNumber), 1);
+    assert_eq!(
+        one(Beside::WithNumber),
+        0,
+        "each call is asked something else"
+    );
+}
+
+/// The pieces are taken apart for the frame of the loop, or stored elsewhere.
+fn taken_apart(into_frame: bool) -> usize {
+    let all = SCANS * FINDS;
+    let walker = function(
+        "element",
+        |a| {
+            let (mut head, mut callee) = (a.create_label(), a.create_label());
+            a.mov(r13, rsp)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbx)?;
+            a.mov(rsi, if into_frame { r13 } else { r14 })?;
+            a.call(callee)?;
+            a.mov(eax, dword_ptr(rsp))?;
+            a.add(rbx, rax)?;
+            a.sub(ebp, 1)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[SCANS, all, all, all, all, all, all, all, SCANS],
+        &[0.0, 0.05, 0.05, 0.1, 0.05, 0.05, 0.1, 0.05, 0.0],
+        &[(7, all - SCANS)],
+    );
+    let mut walker = walker;
+    walker.call_sites.push(call(3, "search", all, 20.0));
+    "/bin/other".clone_into(&mut walker.call_sites[0].targets[0].module);
+    found(walker, true, 4.0, 0.99).len()
+}
+
+#[test]
+fn pieces_may_be_taken_apart_for_the_frame() {
+    assert_eq!(taken_apart(true), 1);
+    assert_eq!(taken_apart(false), 0);
 }
 
 #[test]

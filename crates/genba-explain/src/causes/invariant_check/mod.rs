@@ -2,7 +2,7 @@
 //!
 //! **Signature.** Branches that go one way in all but few executions (counted), or whose operands are what they were the
 //! time before (observed: another object of another kind in another phase does not matter; jumps through a table as well),
-//! in an innermost loop or in a short function that is called often. Their conditions are made of constants, of values that the
+//! in an innermost loop or in a function without loops that is called often. Their conditions are made of constants, of values that the
 //! loop does not change, of memory at fixed places (observed: the loads are at the same address as the time
 //! before, or, in a function, bring again what they brought from one of a few; compilers load and test it
 //! again because a store in between might change it), or they
@@ -30,9 +30,7 @@ use genba_observe::SameLoad;
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
-use crate::constants::counts::{
-    MAX_INSTRUCTIONS_OF_HOT_PATH, MIN_CALLS_IN_HOT_CODE, SELDOM_EXECUTIONS,
-};
+use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, SELDOM_EXECUTIONS};
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
     CHECKS_SAVED, MAX_RARE_OUTCOME_OF_CHECK, MIN_BURSTS, MIN_CHECKS, MIN_PART_OF_CHECKS,
@@ -185,7 +183,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// A short function without loops that is called often and calls nothing on its usual path.
+    /// A function without loops that is called often and calls nothing on its usual path.
     fn of_function(
         input: &'a AnalysisInput,
         number: usize,
@@ -206,13 +204,11 @@ impl<'a> Unit<'a> {
             .filter(|&at| function.counts[at] > 0)
             .collect();
         let usual = |at: &&usize| function.counts[**at] as f64 >= MOST_OF_IT * calls as f64;
-        let executed: f64 = members.iter().map(|&at| function.counts[at] as f64).sum();
         let plain = members.iter().filter(usual).all(|&at| {
             matches!(function.data[at].opaque, None | Some(Opaque::Exit))
                 && function.flow.loop_of_instruction(at).is_none()
         });
-        let short = executed <= MAX_INSTRUCTIONS_OF_HOT_PATH * calls as f64;
-        (plain && short).then(|| Self {
+        plain.then(|| Self {
             number,
             function,
             around: None,

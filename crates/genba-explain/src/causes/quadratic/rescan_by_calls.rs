@@ -1,8 +1,10 @@
 //! The same bytes scanned again and again from other starts, by calls of a search.
 //!
 //! **Signature.** A loop that does nothing but look for where to stop: it calls a function that only
-//! reads, observed a little further in memory each time ([`genba_observe::AdvancingCall`]), stores
-//! nothing, and carries nothing from iteration to iteration but where the search goes on. The steps
+//! reads, or takes apart for its caller's frame what stands there, observed a little further in memory each time
+//! ([`genba_observe::AdvancingCall`]), stores
+//! nothing, and carries nothing from iteration to iteration but where the search goes on, and a count that only ends it (the
+//! element of a number). The steps
 //! that bursts saw times the counted calls are the bytes that it passes: many for each entry, and in
 //! all many times what the command's input and the program's memory have together.
 //!
@@ -18,7 +20,7 @@ use super::rescan::Scan;
 use crate::candidate::Candidate;
 use crate::constants::counts::MIN_SEARCHES;
 use crate::constants::observations::{MAX_DEPTH_OF_CALLEES, MIN_ADVANCING};
-use crate::constants::registers::{ARGUMENTS, RDI, RDX, RESULTS, RSI};
+use crate::constants::registers::{ARGUMENTS, FLAGS, RDI, RDX, RESULTS, RSI};
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -27,7 +29,7 @@ use crate::patterns::invariance::{value_at, value_behind};
 use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::positions::{Course, Handed, carried};
-use crate::patterns::reading_calls::{is_store_outside, only_reads};
+use crate::patterns::reading_calls::{is_store_outside, only_reads, takes_apart};
 use crate::patterns::search_loops::compares;
 
 /// Loops that search the same bytes from many starts by calls.
@@ -48,7 +50,8 @@ fn by_call(sites: &ObservedSites<'_>, seen: &AdvancingCall) -> Option<Candidate>
     let (number, at) = sites.users_site(seen.at)?;
     let function = &input.functions[number];
     let target = sites.target((number, at), seen.target)?;
-    if !only_reads(input, target, MAX_DEPTH_OF_CALLEES) {
+    let site = function.call_sites.iter().find(|site| site.at == at)?;
+    if !only_reads(input, target, MAX_DEPTH_OF_CALLEES) && !takes_apart(input, function, site) {
         return None;
     }
     let argument = *[RDI, RSI, RDX].get(usize::from(seen.argument))?;
@@ -158,7 +161,7 @@ fn only_looks(function: &FunctionInput, index: u32, call: usize, place: Value) -
         }
         let handed = Handed::of(function, body, value);
         match handed.course(u64::MAX) {
-            Course::Advances(_) => false,
+            Course::Advances(_) => only_ends(function, &members, call, &handed),
             Course::Kept => handed.made.is_empty(),
             Course::New => {
                 let made_of = sources_where(function, index, &handed.made, &|at| at != call);
@@ -168,6 +171,53 @@ fn only_looks(function: &FunctionInput, index: u32, call: usize, place: Value) -
             Course::Other => false,
         }
     })
+}
+
+/// Whether a counter is read by its own step and by comparisons alone, and one of them ends the loop: it says when to stop.
+fn only_ends(function: &FunctionInput, members: &[usize], call: usize, handed: &Handed) -> bool {
+    let is_of_it = |value: Value| {
+        handed.joins.contains(&value.number)
+            || handed.made.iter().any(|one| one.number == value.number)
+    };
+    let reads_it = |at: usize| {
+        let reads = function.values.reads(at).iter();
+        reads.into_iter().any(|one| is_of_it(one.1))
+    };
+    let only_steps = |at: usize| {
+        let made = function.values.writes(at).iter();
+        let mut made = made.filter(|one| one.0 < FLAGS);
+        made.all(|one| is_of_it(one.1)) && !function.data[at].loads()
+    };
+    let executed = || {
+        members
+            .iter()
+            .copied()
+            .filter(|&at| function.counts[at] > 0)
+    };
+    let leaves = |at: usize| {
+        let block = function.flow.block_of(at);
+        let blocks = function.flow.blocks();
+        let first = |to: &u32| blocks[*to as usize].instructions.start as usize;
+        let mut next = block
+            .into_iter()
+            .flat_map(|block| &blocks[block as usize].successors);
+        matches!(function.code[at].flow, Flow::CondJump(_))
+            && next.any(|to| members.binary_search(&first(to)).is_err())
+    };
+    let flags_before = |at: usize| {
+        let sets = |before: &usize| {
+            let made = function.values.writes(*before).iter();
+            made.into_iter().any(|one| one.0 >= FLAGS)
+        };
+        (members[0]..at).rev().find(sets)
+    };
+    let handed_over =
+        |&location: &Location| value_at(function, call, location).is_some_and(is_of_it);
+    executed()
+        .filter(|&at| at != call && reads_it(at))
+        .all(only_steps)
+        && executed().any(|at| leaves(at) && flags_before(at).is_some_and(reads_it))
+        && !ARGUMENTS.iter().take(6).any(handed_over)
 }
 
 /// Whether a call's result goes into another argument of the next call, but not into the place where that looks.
