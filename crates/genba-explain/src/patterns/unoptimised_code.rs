@@ -58,11 +58,17 @@ impl Moves {
     }
 }
 
+/// How assemblers begin their record: GNU's, NASM, Yasm.
+const ASSEMBLERS: [&str; 3] = ["GNU AS", "NASM", "yasm"];
+
 /// Whether a compiler's record of its options says that nothing was optimised; `None` where
-/// it has no such record (clang, rustc).
+/// it has no such record (clang, rustc). What an assembler made was written so.
 #[must_use]
 pub fn unoptimised(producer: Option<&str>) -> Option<bool> {
     let producer = producer?;
+    if ASSEMBLERS.iter().any(|name| producer.starts_with(name)) {
+        return Some(false);
+    }
     if !producer.starts_with("GNU ") {
         return None;
     }
@@ -87,5 +93,12 @@ mod tests {
         assert_eq!(unoptimised(Some("GNU C17 12.2.0 -g")), Some(true));
         assert_eq!(unoptimised(Some("clang LLVM (rustc version 1.95)")), None);
         assert_eq!(unoptimised(None), None);
+    }
+
+    #[test]
+    fn code_of_an_assembler_is_as_it_was_written() {
+        for producer in ["GNU AS 2.40", "NASM 2.16.01", "yasm 1.3.0"] {
+            assert_eq!(unoptimised(Some(producer)), Some(false));
+        }
     }
 }
