@@ -162,6 +162,8 @@ pub enum Fix {
     CheckTextOnce,
     /// Test many bytes at a time for the class that a table names.
     WideClasses,
+    /// Search for a word with vectors.
+    SearchWord,
     /// Search once, and keep the place that was found.
     SearchOnce,
     /// Keep how far a loop came with what it made, and go on from there.

@@ -19,6 +19,7 @@ use crate::fast_hash::FastMap;
 use crate::line_use::{self, LineUse};
 use crate::load_levels::{self, LoadSite};
 use crate::long_products::{self, LongProduct};
+use crate::long_ranges::{self, LongRange};
 use crate::loops_again::{self, LoopAgain};
 use crate::number_texts::{self, NumberText};
 use crate::operand_values::{self, OperandValues};
@@ -86,6 +87,9 @@ pub struct Observations {
     /// Third arguments of calls, in order of their place.
     #[serde(default)]
     pub call_lengths: Vec<CallLength>,
+    /// Calls that get long stretches of memory, those with most bytes first.
+    #[serde(default)]
+    pub long_ranges: Vec<LongRange>,
     /// Formats of calls that take one, in order of their place.
     #[serde(default)]
     pub call_formats: Vec<CallFormats>,
@@ -329,6 +333,7 @@ pub fn observe(
         loops_again: loops_again::loops_again(bursts, code),
         argument_values: argument_values::argument_values(bursts),
         call_lengths: call_lengths::call_lengths(bursts),
+        long_ranges: long_ranges::long_ranges(bursts),
         call_formats: call_formats::call_formats(bursts, code),
         number_texts: number_texts::number_texts(bursts, code),
         allocation_paths: allocation_paths::allocation_paths(bursts, code),

@@ -5,7 +5,8 @@
 //! call and its end is seldom mispredicted: matches of compressors). Or a long loop without branches that only
 //! asks of each byte whether it is one of a few that stay ([`crate::patterns::byte_matches`]). Or a loop that
 //! only tests bytes, by tables too, at a position that it stores in memory for each, and mostly reads there
-//! ([`crate::patterns::memory_scans`]).
+//! ([`crate::patterns::memory_scans`]). Or a search for a word that goes on by what a table has for a letter
+//! ([`crate::patterns::text_skips`]): each step waits for two loads one behind the other.
 //!
 //! **Confirmation.** The counted run length. Short runs are not reported: wider code does not pay
 //! there.
@@ -13,7 +14,8 @@
 //! **Gain.** Eight to 32 bytes per comparison, plus some cycles to start and to locate the byte. Of positions in
 //! memory: a load, a look-up and a test for each byte, and for each run one byte on the general path as before.
 //!
-//! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
+//! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17; W. Muła, "SIMD-friendly algorithms for
+//! substring searching", 2018.
 
 use genba_model::{ByteOperation, Cause, Estimate, Fix, LoopFact};
 
@@ -21,8 +23,8 @@ use crate::candidate::Candidate;
 use crate::causes::missed_vectorisation;
 use crate::constants::counts::{MIN_BYTES_IN_RUN, MIN_BYTES_PER_LONG_SCAN};
 use crate::constants::gains::{
-    BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, CLASS_TEST_CYCLES, MAX_RESIDUAL, SCAN_AHEAD_CYCLES,
-    WORD_COMPARE_CYCLES,
+    BYTE_COMPARE_CYCLES, BYTES_BETWEEN_MATCHES, CLASS_TEST_CYCLES, CYCLES_OF_SKIPPED_BYTES,
+    MAX_RESIDUAL, SCAN_AHEAD_CYCLES, WORD_COMPARE_CYCLES,
 };
 use crate::constants::time_shares::{MIN_SHARE_OF_BYTE_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
@@ -30,6 +32,7 @@ use crate::patterns::byte_loops::{ByteLoop, byte_loops};
 use crate::patterns::byte_matches::byte_matches;
 use crate::patterns::hot_loops::hot_loops;
 use crate::patterns::memory_scans::memory_scan;
+use crate::patterns::text_skips::{Skips, skips};
 
 /// Finds loops that only compare bytes, from the usual path of each loop and its counted run
 /// lengths.
@@ -41,7 +44,10 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .filter(|one| one.stores.is_empty() && !one.turns_round))
     .map(|one| candidate(input, one));
     let mut found: Vec<Candidate> = through_memory(input);
-    for one in of_loops.chain(without_branches(input)) {
+    for one in of_loops
+        .chain(without_branches(input))
+        .chain(by_skips(input))
+    {
         // A position kept in a register is the smaller change, where it is the position that costs.
         let same = |other: &Candidate| {
             other.function == one.function
@@ -160,6 +166,49 @@ fn without_branches(input: &AnalysisInput) -> Vec<Candidate> {
                 })
                 .fact(LoopFact::WideByteCost {
                     operation: ByteOperation::Compare,
+                }),
+        )
+    })
+    .collect()
+}
+
+/// Searches for a word that look at one byte, and go on by what a table has for another.
+fn by_skips(input: &AnalysisInput) -> Vec<Candidate> {
+    let loops = hot_loops(input, MIN_SHARE_OF_BYTE_LOOP);
+    let own = loops.iter().filter(|one| one.input.own);
+    own.filter_map(|one| {
+        let trips = one.trips.filter(|&trips| trips >= MIN_BYTES_IN_RUN)?;
+        let Skips { comparisons, steps } = skips(one)?;
+        let stays = |cycles: f64| (cycles / one.cycles.value).min(MAX_RESIDUAL);
+        let [value, low, high] = CYCLES_OF_SKIPPED_BYTES;
+        let mut site = comparisons;
+        site.extend(steps);
+        site.sort_unstable();
+        let mut found = Candidate::new(
+            Cause::BytewiseCompare,
+            Some(one.function),
+            site,
+            Fix::SearchWord,
+        );
+        found.affected.clone_from(&one.members);
+        found.residual_fraction = Estimate {
+            value: stays(value),
+            low: stays(low),
+            high: stays(high),
+        };
+        found.executions = Some(one.cost.iterations);
+        found.cycles = Some(one.cycles);
+        Some(
+            found
+                .fact(LoopFact::SkipsInText {
+                    positions: one.cost.iterations,
+                    mean_run: trips,
+                })
+                .fact(LoopFact::Time {
+                    share: Some(one.share),
+                    iterations: one.cost.iterations,
+                    cycles: one.cycles.value,
+                    trip_count: None,
                 }),
         )
     })

@@ -5,7 +5,8 @@
 //! bypassed on the way to, so that the first is of no use on any way. A result that the next round of the
 //! same work overwrites is none of these: that nobody read it may lie in the input, or in a
 //! benchmark; but a buffer that is cleared (`memset`), and cleared again by the same call before anybody has
-//! read or written most of it, need not have been cleared so far. Stores of a loop to one place whose next iteration overwrites it count as well. Programs with
+//! read or written most of it, need not have been cleared so far. Stores of a loop to one place whose next iteration overwrites it count as well, and clears of more than the program
+//! loads ([`unread_clears`]). Programs with
 //! several threads are left out: another thread's reads are not seen.
 //!
 //! **Confirmation.** The fill left out.
@@ -23,6 +24,7 @@ use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
+use crate::causes::unread_clears;
 use crate::constants::counts::{EVICTING_CLEAR_BYTES, SELDOM_EXECUTIONS};
 use crate::constants::gains::{MAX_RESIDUAL, REST_SAVED_WITHOUT_EVICTION};
 use crate::constants::observations::{
@@ -45,6 +47,18 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let buffers = sites.observed.overwritten_buffers.iter();
     let mut found: Vec<Candidate> = buffers.filter_map(|one| buffer(&sites, one)).collect();
     found.extend(stores(&sites));
+    let is_known = |one: &Candidate| {
+        let at = one.at.as_ref().and_then(|site| site.addresses.first());
+        found.iter().any(|other| {
+            let function = other.function.map(|number| &input.functions[number]);
+            let mut addresses =
+                (other.site.iter()).filter_map(|&at| Some(function?.code[at].address));
+            addresses.any(|address| Some(&address) == at)
+        })
+    };
+    let unread = unread_clears::candidates(&sites).into_iter();
+    let unread: Vec<Candidate> = unread.filter(|one| !is_known(one)).collect();
+    found.extend(unread);
     found
 }
 
@@ -303,7 +317,8 @@ fn last_rounds(function: &FunctionInput, index: u32) -> f64 {
     rounds.map_or(0.0, |(entries, all)| (entries as f64 / all as f64).min(1.0))
 }
 
-fn residual(dead: f64) -> Estimate {
+/// What stays of the time of stores of which this part is dead.
+pub(crate) fn residual(dead: f64) -> Estimate {
     let (value, low, high) = DEAD_STORES_SAVED;
     Estimate {
         value: 1.0 - dead * value,

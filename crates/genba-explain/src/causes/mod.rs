@@ -55,5 +55,6 @@ mod uncontended_locks;
 mod unequal_comparisons;
 pub(crate) mod unoptimised_build;
 pub(crate) mod unpredictable_branch;
+mod unread_clears;
 mod whole_numbers;
 mod wrapped_counters;

@@ -3,8 +3,8 @@
 //! **Signature.** An innermost loop without calls, or one whose inner loops run a few iterations each, that takes many more cycles than its dependency
 //! chain and its throughput; conditional branches in it with varying outcome; and the time is right
 //! behind those branches, on either path, where the processor restarts after a misprediction.
-//! Branches with a predictable pattern cost nothing and are not reported. A loop that does more must have most of
-//! the mispredictions in tests of one value, which a table replaces. Or a small loop that shifts
+//! Branches with a predictable pattern cost nothing and are not reported. Where much is done in some iterations only, most of
+//! the mispredictions must be in tests of one value, which a table replaces. Or a small loop that shifts
 //! a number right until its lowest bit is set ([`crate::patterns::trailing_zeros`]), or left until its
 //! highest one is ([`crate::patterns::leading_zeros`]).
 //!
@@ -22,8 +22,8 @@ use genba_model::{Cause, Confirmation, Estimate, EvidenceSource, Fix, LoopFact, 
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP, MIN_CALLS_HABITUAL, MIN_TRIPS_FOR_BRANCHES,
-    MIN_TRIPS_FOR_CARRIED_CHAIN, VARYING_OUTCOME,
+    MAX_INSTRUCTIONS_DECIDED, MIN_CALLS_HABITUAL, MIN_TRIPS_FOR_BRANCHES,
+    MIN_TRIPS_FOR_CARRIED_CHAIN, RARE_WAY, VARYING_OUTCOME,
 };
 use crate::constants::gains::{
     BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_VECTORS, BRANCHLESS_WAIT, CYCLES_OF_COUNTED_ZEROS,
@@ -166,7 +166,10 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let executed = (found.members.iter())
         .filter(|&&at| function.counts[at] > 0)
         .count();
-    let is_small = executed <= MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP;
+    // What is executed in each iteration stays as it is.
+    let in_some = |at: &&usize| (f64::MIN_POSITIVE..1.0 - RARE_WAY).contains(&found.times(**at));
+    let decided = found.members.iter().filter(in_some).count();
+    let is_small = decided <= MAX_INSTRUCTIONS_DECIDED;
     if !is_small && !test_one_value(input, found, &branches) {
         return None;
     }

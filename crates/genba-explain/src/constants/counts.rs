@@ -219,8 +219,8 @@ pub(crate) const MAX_INSTRUCTIONS_OF_SMALL_FUNCTION: usize = 32;
 /// Instructions of a loop whose whole time a call in it may change. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_SMALL_LOOP: usize = 60;
 
-/// Instructions of a loop that may be written without branches. Chosen.
-pub(crate) const MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP: usize = 48;
+/// Instructions of a loop that only some of its iterations execute, up to which it may be written without branches. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_DECIDED: usize = 48;
 
 /// Instructions per call below which unoptimised code consists of calls. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_PER_CALL_UNOPTIMISED: f64 = 40.0;

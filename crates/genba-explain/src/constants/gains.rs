@@ -67,6 +67,11 @@ pub(crate) const WORD_COMPARE_CYCLES: [[f64; 3]; 2] =
 /// cycles of a wide processor; least with vectors.
 pub(crate) const SCAN_AHEAD_CYCLES: [[f64; 3]; 2] = [[8.0, 0.0, 25.0], [1.5, 0.3, 3.0]];
 
+/// Cycles that vectors take for what one skip passes; value, low, high. Chosen: a skip passes about as many letters as a word
+/// has, six or so (three to sixteen); 16 positions are two loads, two comparisons, a mask and a test, and some are false (W. Muła,
+/// "SIMD-friendly algorithms for substring searching", 2018).
+pub(crate) const CYCLES_OF_SKIPPED_BYTES: [f64; 3] = [2.0, 0.4, 6.0];
+
 /// Cycles per item of a hash look-up in place of a linear search; value, low, high. Chosen.
 pub(crate) const CYCLES_OF_LOOK_UP: [f64; 3] = [40.0, 8.0, 200.0];
 

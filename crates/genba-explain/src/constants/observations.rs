@@ -157,6 +157,9 @@ pub(crate) const MIN_OVERWRITTEN_LOW: f64 = 0.5;
 /// then brings the lines into the cache.
 pub(crate) const DEAD_STORES_SAVED: SavedFractions = (0.85, 0.4, 1.0);
 
+/// Part of the bytes that are cleared which no load reads, at least, from which clearing is for nothing. Chosen.
+pub(crate) const MIN_UNREAD: f64 = 0.5;
+
 /// Share of a copy's bytes that had been copied before, lower end of the interval: one more than
 /// needed, by definition.
 pub(crate) const MIN_COPIED_BEFORE: f64 = 0.5;

@@ -32,6 +32,7 @@ pub(crate) mod search_loops;
 pub(crate) mod sip_rounds;
 pub(crate) mod slow_loads;
 pub(crate) mod system_calls;
+pub(crate) mod text_skips;
 pub(crate) mod trailing_zeros;
 pub(crate) mod unoptimised_code;
 pub(crate) mod usual_path;

@@ -120,7 +120,12 @@ fn stored_through(input: &AnalysisInput, target: &CallTarget) -> Option<Vec<Loca
 
 /// Whether an access stores elsewhere than in the function's own frame.
 pub(crate) fn is_store_outside(access: &MemoryAccess) -> bool {
-    access.writes && !access.stack && access.base != Some(STACK_POINTER)
+    access.writes && is_outside_of_frame(access)
+}
+
+/// Whether an access is not to the function's own frame.
+pub(crate) fn is_outside_of_frame(access: &MemoryAccess) -> bool {
+    !access.stack && access.base != Some(STACK_POINTER)
 }
 
 /// Functions of C's library that look for something in memory.

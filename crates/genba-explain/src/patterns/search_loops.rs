@@ -1,6 +1,6 @@
 //! Loops that search: they compare what they load, and compute nothing else from it.
 
-use genba_code::{BlockId, Flow, MemoryAccess, Opaque, STACK_POINTER, Shortcut};
+use genba_code::{BlockId, Flow, Opaque, Shortcut};
 
 use crate::constants::counts::RARE_WAY;
 use crate::constants::registers::{FLAGS, RESULTS};
@@ -11,7 +11,7 @@ use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, Function
 use crate::input::runtime_services::is_scan_function;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::index_of;
-use crate::patterns::reading_calls::takes_apart;
+use crate::patterns::reading_calls::{is_outside_of_frame, is_store_outside, takes_apart};
 
 /// How a search compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,10 @@ pub(crate) fn is_comparison(input: &AnalysisInput, target: &CallTarget) -> bool 
         usual_instructions(function).any(|at| {
             let data = &function.data[at];
             data.opaque == Some(Opaque::Call)
-                || data.memory.iter().any(|one| is_outside(&one) && one.reads)
+                || data
+                    .memory
+                    .iter()
+                    .any(|one| is_outside_of_frame(one) && one.reads)
         })
     };
     compares(&target.function)
@@ -115,11 +118,6 @@ fn usual_instructions(function: &FunctionInput) -> impl Iterator<Item = usize> {
     (0..function.code.len()).filter(move |&at| function.counts[at] > rare)
 }
 
-/// Whether an access is not to the function's frame.
-fn is_outside(access: &&MemoryAccess) -> bool {
-    !access.stack && access.base != Some(STACK_POINTER)
-}
-
 fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
     let function = &input.functions[index];
     if !function.own || !function.counted || function.counts.len() != function.code.len() {
@@ -127,7 +125,7 @@ fn only_reads(input: &AnalysisInput, index: usize, depth: u32) -> bool {
     }
     for at in usual_instructions(function) {
         let data = &function.data[at];
-        if data.memory.iter().filter(is_outside).any(|one| one.writes) {
+        if data.memory.iter().any(is_store_outside) {
             return false;
         }
         match data.opaque {

@@ -1,6 +1,6 @@
 //! Bytes appended through memory, bytes tested without branches, and their near misses.
 
-use genba_model::{CodePoint, Estimate, Fact, LoopFact};
+use genba_model::{CodePoint, Estimate, Fact, Fix, LoopFact};
 use genba_observe::{Observations, PiecewiseCall, Seen};
 use iced_x86::code_asm::*;
 
@@ -414,4 +414,57 @@ fn what_finds_each_piece_is_called_once_for_a_run_then() {
 fn words_and_large_pieces_are_not_runs() {
     assert!(putting(1.8, 0.3).is_empty(), "seldom continued");
     assert!(putting(64.0, 0.97).is_empty(), "large pieces");
+}
+
+/// How a search goes on.
+#[derive(Clone, Copy, PartialEq)]
+enum Skip {
+    /// By what a table has for a letter.
+    Letter,
+    /// By what a table has for an element of eight bytes: a list in an array.
+    Link,
+}
+
+/// `for (; y < end; y += skip[y[m]]) if (*y == first && …)`, so many positions in each search.
+fn word_search(positions: u64, skip: Skip) -> Vec<Candidate> {
+    let searches = 1_000_000_000 / positions;
+    let all = searches * positions;
+    let one = function(
+        "search",
+        |a| {
+            let (mut head, mut next, mut out) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.cmp(bpl, byte_ptr(rbx))?;
+            a.je(out)?;
+            a.set_label(&mut next)?;
+            match skip {
+                Skip::Letter => a.movzx(eax, byte_ptr(rbx + r14))?,
+                Skip::Link => a.mov(rax, qword_ptr(rbx + r14))?,
+            }
+            a.add(rbx, qword_ptr(r12 + rax * 8))?;
+            a.cmp(rbx, r15)?;
+            a.jb(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[searches, all, all, all, all, all, all, searches],
+        &[0.0, 0.1, 0.1, 0.2, 0.4, 0.1, 0.1, 0.0],
+        &[(2, 0), (6, all - searches)],
+    );
+    let found = bytewise_compare::detect(&program(vec![one]));
+    found
+        .into_iter()
+        .filter(|one| one.fix == Fix::SearchWord)
+        .collect()
+}
+
+#[test]
+fn word_searches_by_a_table_of_skips_are_found() {
+    let found = word_search(10_000, Skip::Letter);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].residual_fraction.value < 1.0);
+    assert!(word_search(4, Skip::Letter).is_empty(), "short");
+    assert!(word_search(10_000, Skip::Link).is_empty(), "no letters");
 }

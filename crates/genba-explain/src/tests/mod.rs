@@ -68,6 +68,7 @@ mod tree_walks;
 mod unasked_results;
 mod uncontended_locks;
 mod unequal_comparisons;
+mod unread_clears;
 mod usual_cases;
 mod usual_outcomes;
 mod window_sums;

@@ -29,8 +29,6 @@ enum Beside {
     Word,
     /// Counts down to the one of a number.
     ToNumber,
-    /// The same, and hands the number to the call.
-    WithNumber,
 }
 
 /// `while ((p = search(p, end))) { if (*++p == '>') break; }`
@@ -49,7 +47,6 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
             match beside {
                 Beside::SumsInPlace => a.nop()?,
                 Beside::SumsInFrame => a.mov(esi, dword_ptr(rsp + 16))?,
-                Beside::WithNumber => a.mov(rsi, r13)?,
                 _ => a.mov(rsi, r12)?,
             }
             a.call(callee)?;
@@ -64,10 +61,10 @@ fn scanner(finds: u64, beside: Beside) -> FunctionInput {
                 Beside::Sums => a.mov(r12, rax)?,
                 Beside::SumsInPlace => a.mov(esi, eax)?,
                 Beside::SumsInFrame => a.mov(dword_ptr(rsp + 16), eax)?,
-                Beside::ToNumber | Beside::WithNumber => a.nop()?,
+                Beside::ToNumber => a.nop()?,
             }
             match beside {
-                Beside::ToNumber | Beside::WithNumber => a.sub(r13d, 1)?,
+                Beside::ToNumber => a.sub(r13d, 1)?,
                 _ => a.cmp(byte_ptr(rbx), 62)?,
             }
             a.jne(head)?;
@@ -161,13 +158,8 @@ fn lines_counts_and_parsers_are_not_scanned_again() {
 
 #[test]
 fn walk_to_the_piece_of_a_number_is_a_scan() {
-    let one = |beside| found(scanner(FINDS, beside), false, 4.0, 0.99).len();
-    assert_eq!(one(Beside::ToNumber), 1);
-    assert_eq!(
-        one(Beside::WithNumber),
-        0,
-        "each call is asked something else"
-    );
+    let found = found(scanner(FINDS, Beside::ToNumber), false, 4.0, 0.99);
+    assert_eq!(found.len(), 1);
 }
 
 /// The pieces are taken apart for the frame of the loop, or stored elsewhere.

@@ -120,6 +120,13 @@ pub enum LoopFact {
         /// Mean length of what is looked through, bytes.
         mean_run: f64,
     },
+    /// Positions of a text at which a word is looked for one after the other, with a table of how far to skip.
+    SkipsInText {
+        /// Positions in all.
+        positions: u64,
+        /// Mean number of positions in a search.
+        mean_run: f64,
+    },
     /// Time in a loop over bytes.
     ByteTime {
         /// Share of all time.
@@ -219,6 +226,7 @@ impl LoopFact {
             | Self::AppendedBytes { .. }
             | Self::BytesThroughMemory { .. }
             | Self::ByteTests { .. }
+            | Self::SkipsInText { .. }
             | Self::ShortTrips { .. }
             | Self::BitsOneByOne { .. }
             | Self::BitsCounted { .. }

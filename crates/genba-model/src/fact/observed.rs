@@ -228,6 +228,19 @@ pub enum ObservedFact {
         /// Number of bursts that it rests on.
         bursts: u32,
     },
+    /// Clears of the same memory each time, of which the program loads a part.
+    UnreadClears {
+        /// The function that clears.
+        function: String,
+        /// Calls of it here.
+        calls: u64,
+        /// Bytes of one call, on average.
+        bytes: f64,
+        /// Bytes that all loads of the program bring from there.
+        loaded_bytes: Estimate,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+    },
     /// Time that filling the buffer takes.
     FillTime {
         /// Share of all time.

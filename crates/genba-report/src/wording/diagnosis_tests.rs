@@ -100,6 +100,7 @@ fn every_fix_has_a_sentence() {
         Fix::UpdateSum,
         Fix::GoOnFromThere,
         Fix::WideClasses,
+        Fix::SearchWord,
         Fix::RememberEnd,
         Fix::RememberPlace,
         Fix::SkipWalk,

@@ -168,7 +168,7 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (i = 0; i < n; i++)\n    if (!done[i] && distance[i] < distance[best])\n        best = i;",
             "best = heap_take_least(&heap);   /* heap_lower() where a distance becomes less */",
         ),
-        Fix::ScanOnce | Fix::WideClasses => return None,
+        Fix::ScanOnce | Fix::WideClasses | Fix::SearchWord => return None,
         Fix::CheckTextOnce => (
             "for piece in pieces {\n    out.push_str(str::from_utf8(piece)?);\n}",
             "for piece in pieces {\n    bytes.extend_from_slice(piece);\n}\nlet out = String::from_utf8(bytes)?;",

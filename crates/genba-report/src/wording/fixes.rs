@@ -249,6 +249,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
              bytes, else by two look-ups in tables of 16 elements (pshufb), and only the bytes where \
              such a block stops by the table of all."
         }
+        Fix::SearchWord => {
+            "Look for the word's first and last letter, or its two rarest, at 8 to 32 positions at once (vectors, or \
+             arithmetic on a word), and compare the word where both match: the memchr crate's memmem in Rust, \
+             memmem of a C library that has it with vectors."
+        }
         Fix::GoOnFromThere => {
             "Keep how far the last run came beside what it made, go on from there, and begin anew only \
              where the input changes."

@@ -12,8 +12,7 @@ use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 use super::residual_fraction;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
-    MAX_IN_OTHER_LOOPS, MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, RARE_WAY,
-    SEARCH_OF_LOOK_UPS,
+    MAX_IN_OTHER_LOOPS, MIN_ELEMENTS_PER_SEARCH_BY_CALL, MIN_SEARCHES, RARE_WAY, SEARCH_OF_LOOK_UPS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
 use crate::constants::registers::{FLAGS, RAX, RDI, RDX, RSI};
@@ -28,6 +27,7 @@ use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::observed_sites::share_of_target;
 use crate::patterns::reading_calls::{moved_on, takes_apart};
 use crate::patterns::search_loops::{is_comparison, is_usually_innermost, only_answers};
+use crate::patterns::text_skips::goes_through_text;
 use crate::patterns::value_steps::{Step, address_step};
 
 /// A search that compares each element's name with a call.
@@ -218,53 +218,6 @@ fn is_read_through(function: &FunctionInput, value: Value, through: &[Value], st
         || reads
             .map(|one| one.1)
             .any(|one| is_read_through(function, one, through, steps))
-}
-
-/// Whether a pointer goes on by a letter, or by what a table has for a letter: texts are searched for texts so.
-///
-/// Source: D. Sunday, "A very fast substring search algorithm", CACM 33, 1990.
-fn goes_through_text(function: &FunctionInput, index: u32, pointer: Value) -> bool {
-    let values = &function.values;
-    let head = function.flow.loops()[index as usize].head;
-    if values.origin(pointer) != Origin::Join(head) {
-        return false;
-    }
-    let is_letter = |value: Value| match values.origin(value) {
-        Origin::Instruction(at) => {
-            let mut accesses = function.data[at as usize].memory.iter();
-            accesses.any(|access| access.reads && access.bytes == 1)
-        }
-        _ => false,
-    };
-    // Loaded by an instruction from where a letter is the index.
-    let looks_up = |at: usize| {
-        let mut from = values.addresses(at).iter().flatten();
-        function.data[at].loads()
-            && from.any(|one| one.index.is_some_and(|(value, _)| is_letter(value)))
-    };
-    let body = function.flow.loop_blocks(index);
-    let before = function.flow.blocks()[head as usize].predecessors.iter();
-    let mut brought = before
-        .zip(values.met(pointer))
-        .filter(|one| body.contains(one.0));
-    brought.any(|(_, &next)| {
-        // What meets at the head is without what is added to it for the call.
-        if next.number == pointer.number {
-            return (1..MIN_ELEMENT_BYTES).contains(&next.offset.unsigned_abs());
-        }
-        let Origin::Instruction(at) = values.origin(next) else {
-            return false;
-        };
-        let at = at as usize;
-        let reads = values.reads(at).iter();
-        let adds = function.code[at].mnemonic == "add"
-            && (reads.clone()).any(|one| one.1.number == pointer.number);
-        let of_table = |value: Value| match values.origin(value) {
-            Origin::Instruction(load) => looks_up(load as usize),
-            _ => false,
-        };
-        adds && (looks_up(at) || reads.clone().any(|one| of_table(one.1)))
-    })
 }
 
 /// Whether a block leads out of a loop, by way of blocks of it that run at most so often.

@@ -114,6 +114,14 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
              start; every outcome goes through conditional moves, whether it changes anything or not",
             count(*bytes)
         ),
+        LoopFact::SkipsInText {
+            positions,
+            mean_run,
+        } => format!(
+            "a word is looked for at {} positions one after the other, {mean_run:.0} on average for each search; how far \
+             it is to the next one is looked up in a table for a letter, two loads that wait for each other",
+            count(*positions)
+        ),
         LoopFact::AppendedBytes {
             bytes,
             mean_run,

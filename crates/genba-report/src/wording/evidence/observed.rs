@@ -2,6 +2,8 @@
 
 use genba_model::{Estimate, ObservedFact};
 
+use genba_units::format;
+
 use super::{count, cycles, percent};
 
 pub(super) fn sentence(fact: &ObservedFact) -> String {
@@ -228,6 +230,25 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             range(share),
             line(*overwritten_line)
         ),
+        ObservedFact::UnreadClears {
+            function,
+            calls,
+            bytes,
+            loaded_bytes,
+            bursts,
+        } => {
+            let cleared = *calls as f64 * bytes;
+            format!(
+                "`{function}` clears {} each time, the same, {} in all; all loads there bring {} ({} to {}): of what is \
+                 cleared at least {} is never read ({bursts} bursts)",
+                format::bytes(*bytes),
+                format::bytes(cleared),
+                format::bytes(loaded_bytes.value),
+                format::bytes(loaded_bytes.low),
+                format::bytes(loaded_bytes.high),
+                percent(1.0 - loaded_bytes.high / cleared.max(1.0))
+            )
+        }
         ObservedFact::FillTime { share } => format!("it takes {} of the time", percent(*share)),
         ObservedFact::RepeatedCopies {
             share,

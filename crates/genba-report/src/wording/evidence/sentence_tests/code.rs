@@ -75,6 +75,10 @@ fn facts_about_loops() {
             bytes: 244_000_000,
             mean_run: 12_200_000.0,
         },
+        LoopFact::SkipsInText {
+            positions: 648_000_000,
+            mean_run: 18_000.0,
+        },
         LoopFact::AppendedBytes {
             bytes: 45_000_000,
             mean_run: Some(150.0),

@@ -422,6 +422,17 @@ fn facts_about_what_bursts_recorded() {
             overwritten_line: None,
             bursts: 30,
         },
+        ObservedFact::UnreadClears {
+            function: s("memset"),
+            calls: 34_680,
+            bytes: 1_048_576.0,
+            loaded_bytes: genba_model::Estimate {
+                value: 5.1e9,
+                low: 3.0e9,
+                high: 7.2e9,
+            },
+            bursts: 47,
+        },
         ObservedFact::FillTime { share: 0.4 },
         ObservedFact::RepeatedCopies {
             share,
