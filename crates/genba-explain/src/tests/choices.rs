@@ -156,3 +156,53 @@ fn next_level_of_a_tree_waits_for_the_choice() {
     let left = found[0].residual_fraction.value;
     assert!(left > 0.4, "{left}");
 }
+
+/// A loop with a random choice, of which so many instructions are executed in half of the iterations, and so many in all of them.
+fn choice_among(decided: usize, always: usize) -> usize {
+    let chosen = ROUNDS / 2;
+    let counts = [
+        vec![1],
+        vec![ROUNDS; always + 3],
+        vec![chosen; decided],
+        vec![ROUNDS; 3],
+        vec![1],
+    ]
+    .concat();
+    let mut heat = vec![0.002; counts.len()];
+    let behind = always + 4;
+    heat[behind] = 0.1;
+    heat[behind + decided] = 0.1;
+    let one = function(
+        "choose",
+        |a| {
+            let (mut head, mut skip) = (a.create_label(), a.create_label());
+            a.xor(eax, eax)?;
+            a.set_label(&mut head)?;
+            for _ in 0..always {
+                a.nop()?;
+            }
+            a.movzx(ecx, byte_ptr(rdi + rax))?;
+            a.cmp(ecx, edx)?;
+            a.jge(skip)?;
+            for _ in 0..decided {
+                a.add(r8, 1)?;
+            }
+            a.set_label(&mut skip)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, r9)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &counts,
+        &heat,
+        &[(always + 3, chosen), (always + decided + 6, ROUNDS - 1)],
+    );
+    found(one).len()
+}
+
+#[test]
+fn what_every_iteration_does_may_be_more_than_what_a_choice_decides() {
+    assert_eq!(choice_among(4, 8), 1);
+    assert_eq!(choice_among(4, 60), 1);
+    assert_eq!(choice_among(60, 4), 0, "too much for conditional moves");
+}

@@ -158,6 +158,47 @@ fn copies_of_arguments_for_the_rare_path_need_no_registers_of_the_usual_one() {
     assert_eq!((found(false), found(true)), (1, 0));
 }
 
+/// `check`: tests of twelve arguments and fields one after the other, in as many registers, which a rare call behind them has saved.
+fn tests_in_turn() -> FunctionInput {
+    let one = function(
+        "check",
+        |a| {
+            let (mut cold, mut warm, mut callee) =
+                (a.create_label(), a.create_label(), a.create_label());
+            a.push(rbx)?;
+            a.push(rbp)?;
+            a.push(r12)?;
+            for register in [rax, rcx, rdx, rsi, r8, r9, r10, r11, rbx, rbp, r12] {
+                a.mov(register, qword_ptr(rdi))?;
+                a.add(dword_ptr(rdi + 8), 1)?;
+                a.mov(qword_ptr(rdi + 16), register)?;
+            }
+            a.test(edx, edx)?;
+            a.je(cold)?;
+            a.set_label(&mut warm)?;
+            a.pop(r12)?;
+            a.pop(rbp)?;
+            a.pop(rbx)?;
+            a.ret()?;
+            a.set_label(&mut cold)?;
+            a.call(callee)?;
+            a.jmp(warm)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[[CALLS; 42].as_slice(), &[100, 100, 0]].concat(),
+        &[[0.02; 42].as_slice(), &[0.0; 3]].concat(),
+        &[(37, 100)],
+    );
+    with_call(one, call(42, "fail", 100, 100.0))
+}
+
+#[test]
+fn values_that_are_needed_one_after_the_other_share_a_register() {
+    let found = cold_path_in_hot_function::detect(&program(vec![tests_in_turn()]));
+    assert_eq!(found.len(), 1);
+}
+
 #[test]
 fn registers_that_the_usual_path_needs_or_a_library_saves_are_not_reported() {
     let mut of_library = put(false, 100, true);
