@@ -182,7 +182,7 @@ mod tests {
         let (usual, wide) = (bounded(false), bounded(true));
         assert!((usual.value - wide.value).abs() < 1e-9);
         assert!(wide.low < 1.1 && 1.1 < usual.low, "{wide:?} {usual:?}");
-        assert!(wide.high > 99.0 && usual.high < 99.0, "{wide:?} {usual:?}");
+        assert!(wide.high > 2.0 * usual.high, "{wide:?} {usual:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! it has no end where little or nearly everything is gained. Of the causes of a group (V. Vovk et al., "Algorithmic learning in a
 //! random world", 2005: Mondrian prediction) the conformal quantiles of the scores, the ⌈(n + 1)·q⌉th smallest of n (J. Lei et
 //! al., JASA 2018), are the ends of the interval, and their median is the estimate: of work that need not be done the model sees a
-//! part. `corpus/calibrate` makes the constants of the table;
+//! part. Where the model's own bound is above the upper end, that is the end. `corpus/calibrate` makes the constants of the table;
 //! the tests here compare them with it. On programs like those of the table the interval holds the level's part of
 //! outcomes; on others, `docs/explain.md` says what was counted.
 
@@ -45,7 +45,8 @@ pub(crate) fn calibrated(cause: Cause, modelled: Estimate, cpu_seconds: f64) -> 
     Estimate {
         value: speedup(group.middle),
         low: speedup(group.low),
-        high: speedup(group.high),
+        // What the model itself cannot exclude: of a share near all of the time hardly anything may be left.
+        high: speedup(group.high).max(modelled.high.min(most)),
     }
 }
 
@@ -123,6 +124,18 @@ mod tests {
         named.sort_unstable();
         named.dedup();
         assert_eq!(named.len(), all);
+    }
+
+    #[test]
+    fn bound_of_the_model_above_the_outcomes_is_the_end() {
+        let modelled = |high| Estimate {
+            value: 30.0,
+            low: 20.0,
+            high,
+        };
+        let end = |high| calibrated(Cause::Quadratic, modelled(high), 1000.0).high;
+        assert!((end(900.0) - 900.0).abs() < 1e-9);
+        assert!((end(40.0) - end(60.0)).abs() < 1e-9);
     }
 
     proptest! {
