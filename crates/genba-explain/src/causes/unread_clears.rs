@@ -17,9 +17,8 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{EVICTING_CLEAR_BYTES, MIN_SEARCHES};
 use crate::constants::gains::REST_SAVED_WITHOUT_EVICTION;
 use crate::constants::observations::{
-    DEAD_STORES_SAVED, MIN_SAME_ADDRESS, MIN_SHARE_OF_REPEATED_WORK, MIN_UNREAD,
+    DEAD_STORES_SAVED, MIN_BURSTS, MIN_SAME_ADDRESS, MIN_SHARE_OF_REPEATED_WORK, MIN_UNREAD,
 };
-use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::runtime_services::plain;
@@ -43,7 +42,7 @@ fn candidate(sites: &ObservedSites<'_>, number: usize, user: &UserCall) -> Optio
     let callee = &input.functions[number];
     let range = range_of(sites, user)?;
     if range.same_place.share.value < MIN_SAME_ADDRESS
-        || range.same_place.share.low < MOST_OF_IT
+        || range.same_place.bursts < MIN_BURSTS
         || range.bytes_per_call < EVICTING_CLEAR_BYTES
         || user.through_library
         || user.calls < MIN_SEARCHES as f64
