@@ -7,8 +7,8 @@
 //! **Confirmation.** A sweep over the number of threads. On one CPU the CPU time falls if the
 //! threads wait for each other's cache lines.
 //!
-//! **Gain.** The locks' time, if each thread works on data of its own and combines it once; the
-//! cache lines that the lock protects stay with one core, too.
+//! **Gain.** The locks' time, and the scheduler's as far as threads sleep for each other, if each thread works on data of its own
+//! and combines it once; the cache lines that the lock protects stay with one core, too.
 //!
 //! **Source.** P. McKenney, *Is parallel programming hard*, chapter on locking and data ownership;
 //! U. Drepper, *Futexes are tricky*.
@@ -23,7 +23,7 @@ use crate::constants::time_shares::{MIN_SHARE_OF_LOCKS, MIN_SHARE_OF_SPINNING_FU
 use crate::finding_site::site;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::input::runtime_services::is_lock;
+use crate::input::runtime_services::{is_lock, plain};
 use crate::input::user_lines::lines;
 use crate::patterns::lock_acquisitions::{Acquisition, acquisitions, share_of};
 
@@ -61,10 +61,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let locks = named + share_of(input, &inlined);
     let futex = input.kernel_share_for(&["futex"]);
     let spin: f64 = spinning.iter().map(|one| one.1).sum();
-    let share = locks + futex + spin;
-    if share < MIN_SHARE_OF_LOCKS {
+    if locks + futex + spin < MIN_SHARE_OF_LOCKS {
         return None;
     }
+    let futex = futex + sleeps(input) * input.kernel_share_for(&["scheduler"]);
+    let share = (locks + futex + spin).min(1.0);
     let taken = input.service("lock");
     let times = taken.map_or(0, |taken| taken.calls);
     let times = (inlined.iter()).fold(times, |sum, one| sum.saturating_add(one.executions));
@@ -104,6 +105,52 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         one = one.fact(ThreadFact::OneCpu { ratio });
     }
     Some(one)
+}
+
+/// Part of the calls that may put a thread to sleep which wait for another thread: the scheduler's time goes with them.
+fn sleeps(input: &AnalysisInput) -> f64 {
+    let calls = |is: fn(&str) -> bool| {
+        let called = input.program.called.iter();
+        let calls = called.filter(|one| is(plain(&one.function)));
+        calls.map(|one| one.calls as f64).sum::<f64>()
+    };
+    let threads = calls(waits_for_thread);
+    threads / (threads + calls(waits_for_else)).max(1.0)
+}
+
+fn waits_for_thread(name: &str) -> bool {
+    let parts = [
+        "cond_wait",
+        "cond_timedwait",
+        "cond_clockwait",
+        "lll_lock_wait",
+        "futex_wait",
+    ];
+    name == "sem_wait" || parts.iter().any(|part| name.ends_with(part))
+}
+
+fn waits_for_else(name: &str) -> bool {
+    const NAMES: [&str; 18] = [
+        "poll",
+        "ppoll",
+        "select",
+        "pselect",
+        "epoll_wait",
+        "epoll_pwait",
+        "nanosleep",
+        "clock_nanosleep",
+        "read",
+        "recv",
+        "recvfrom",
+        "recvmsg",
+        "accept",
+        "accept4",
+        "wait4",
+        "waitpid",
+        "fsync",
+        "fdatasync",
+    ];
+    NAMES.contains(&name)
 }
 
 /// The user's line that takes locks most often, or spins most. `named` is the share of the time in

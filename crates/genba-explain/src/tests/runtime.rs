@@ -14,7 +14,8 @@ use crate::causes::no_symbols;
 use crate::causes::realloc_growth;
 use crate::follow_up_runs;
 use crate::input::analysis_input::{
-    AnalysisInput, FunctionInput, KernelWork, Place, RuntimeUse, SharedLine, UserCall, UserPlace,
+    AnalysisInput, CalledFunction, FunctionInput, KernelWork, Place, RuntimeUse, SharedLine,
+    UserCall, UserPlace,
 };
 use crate::tests::observed_repetition::{observations, share_of};
 use crate::tests::synthetic::{function, has_fact, program};
@@ -480,6 +481,31 @@ fn locks_at_the_cost_of_free_ones_are_not_contention_unless_one_cpu_is_faster() 
     assert!(lock_contention::detect(&input).is_empty());
     input.program.follow_up.one_cpu_seconds = Some(0.6);
     assert_eq!(lock_contention::detect(&input).len(), 1);
+}
+
+/// What is left of the time where a fifth is locks and three tenths are the scheduler's, and threads wait by these functions.
+fn left_by_waits(function: &str) -> f64 {
+    let mut input = locking(2, 0.2);
+    input.program.kernel.push(KernelWork {
+        reason: "scheduler",
+        share: 0.3,
+    });
+    input.program.called.push(CalledFunction {
+        function: function.to_owned(),
+        module: "/lib/libc.so.6".to_owned(),
+        calls: 100_000,
+        instructions: 5_000_000,
+    });
+    lock_contention::detect(&input)[0].residual_fraction.value
+}
+
+#[test]
+fn time_of_the_scheduler_goes_with_the_waits_for_other_threads() {
+    let (threads, input) = (
+        left_by_waits("pthread_cond_wait"),
+        left_by_waits("epoll_wait"),
+    );
+    assert!(threads < input - 0.1, "{threads} {input}");
 }
 
 /// What a compare-and-swap compares with.

@@ -47,7 +47,10 @@ pub(super) fn sentence(fact: &ThreadFact) -> String {
             threads,
         } => {
             let kernel = match *futex_share > MIN_FUTEX_SHARE {
-                true => format!(" ({} in the kernel's futexes)", percent(*futex_share)),
+                true => format!(
+                    " ({} in the kernel: futexes, and threads put to sleep and woken)",
+                    percent(*futex_share)
+                ),
                 false => String::new(),
             };
             format!(
