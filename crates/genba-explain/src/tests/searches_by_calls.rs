@@ -341,7 +341,7 @@ fn element_may_be_two_steps_away() {
 
 /// `do { step(it); if (it->slot == it->empty) return 0; } while (!eql(context, key, (*it->entries)[it->slot].key));`, or the step
 /// is of something that the element is not read through.
-fn through_iterator_in_memory(steps_to_element: bool) -> Option<Candidate> {
+fn through_iterator_in_memory(steps_to_element: bool, takes_element: bool) -> Option<Candidate> {
     let all = SEARCHES * 200;
     let mut find = function(
         "find",
@@ -385,7 +385,10 @@ fn through_iterator_in_memory(steps_to_element: bool) -> Option<Candidate> {
         a.ret()
     };
     let eql = |a: &mut CodeAssembler| {
-        a.cmp(rsi, rdx)?;
+        match takes_element {
+            true => a.cmp(rsi, rdx)?,
+            false => a.cmp(rsi, 3)?,
+        }
         a.sete(al)?;
         a.ret()
     };
@@ -396,12 +399,17 @@ fn through_iterator_in_memory(steps_to_element: bool) -> Option<Candidate> {
 
 #[test]
 fn iterator_that_goes_on_in_memory_leads_to_the_elements_compared_behind_a_context() {
-    let found = through_iterator_in_memory(true).expect("a search");
+    let found = through_iterator_in_memory(true, true).expect("a search");
     assert_eq!(found.executions, Some(SEARCHES * 200));
     assert!(
         found.share.is_some_and(|share| share > 0.7),
         "{:?}",
         found.share
     );
-    assert!(through_iterator_in_memory(false).is_none());
+    assert!(through_iterator_in_memory(false, true).is_none());
+    let asks_something_else = through_iterator_in_memory(true, false);
+    assert!(
+        asks_something_else.is_none(),
+        "what is left in a register is no argument"
+    );
 }

@@ -6,7 +6,7 @@
 //! stores nothing else. The function that compares may get something else before the key and the element: the two arguments
 //! after it are looked at where the first stays.
 
-use genba_code::{BlockId, Flow, STACK_POINTER};
+use genba_code::{BlockId, Flow, Location, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::residual_fraction;
@@ -20,9 +20,9 @@ use crate::constants::search_limits::{
     MAX_BYTES_OF_KEY_COPY, MAX_EXPRESSION_DEPTH, MAX_INSTRUCTIONS_TO_TEST, MAX_VALUES_FOLLOWED,
 };
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
 use crate::input::values::{Origin, Value};
-use crate::patterns::calls::{Call, cycles_of_all};
+use crate::patterns::calls::{Call, cycles_of_all, index_of};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::observed_sites::share_of_target;
 use crate::patterns::reading_calls::{moved_on, takes_apart};
@@ -67,7 +67,10 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         })
     };
     let [first, second] = match arguments {
-        [first, second, third] if known.is_none() && third.is_some() => {
+        // What stands in a register is an argument only where the function reads it.
+        [first, second, third]
+            if known.is_none() && [RSI, RDX].iter().all(|&one| takes(input, call.target, one)) =>
+        {
             match !goes_on(first, second) && !goes_on(second, first) {
                 true => [second, third],
                 false => [first, second],
@@ -198,6 +201,20 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
             cycles: each,
         }),
     )
+}
+
+/// Whether a function reads what a register holds when it is called.
+fn takes(input: &AnalysisInput, target: &CallTarget, location: Location) -> bool {
+    let callee = index_of(input, &target.function, &target.module);
+    callee.is_some_and(|callee| {
+        let callee = &input.functions[callee];
+        let executed = (0..callee.code.len()).filter(|&at| callee.counts.get(at) > Some(&0));
+        executed.into_iter().any(|at| {
+            let reads = callee.values.reads(at).iter();
+            let mut data = reads.filter(|one| callee.data[at].data_reads & (1 << one.0) != 0);
+            data.any(|one| callee.values.location_at_entry(one.1) == Some(location))
+        })
+    })
 }
 
 /// Whether a value was loaded through one of these pointers, or from where such a value points.
