@@ -32,175 +32,232 @@ use crate::patterns::value_steps::{Step, address_step};
 
 /// A search that compares each element's name with a call.
 pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
-    let function = &input.functions[call.caller];
-    let at = call.site.at;
-    let bare = call.target.function.trim_start_matches('_');
-    let compares = ["strcmp", "strcasecmp", "strncmp", "memcmp", "bcmp"];
-    let known = compares.iter().find(|name| bare.starts_with(**name));
-    if !function.own || known.is_none() && !only_answers(input, call.target) {
-        return None;
-    }
-    let index = function.flow.loop_of_instruction(at)?;
-    let cost = function.loops.get(index as usize)?.as_ref()?;
-    let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
-    let members = function.loop_instructions(index);
-    let arguments = [RDI, RSI, RDX].map(|location| value_at(function, at, location));
-    let others = function.call_sites.iter();
-    let others: Vec<&CallSite> = others
-        .filter(|site| site.at != at && members.contains(&site.at))
-        .collect();
-    let iterators: Vec<(usize, Value)> = (others.iter())
-        .flat_map(|site| {
+    let search = Search::of(input, call)?;
+    (search.compares() && search.does_nothing_else() && search.is_left_where_equal())
+        .then(|| search.candidate())?
+}
+
+/// A loop with a call that may compare its elements.
+struct Search<'a> {
+    input: &'a AnalysisInput,
+    call: &'a Call<'a>,
+    function: &'a FunctionInput,
+    index: u32,
+    members: Vec<usize>,
+    /// How often the loop is entered and goes round.
+    entries: u64,
+    iterations: u64,
+    /// The library's function that compares.
+    known: Option<&'static str>,
+    /// The other calls of the loop.
+    others: Vec<&'a CallSite>,
+    /// What they move on in memory: the call, and the address.
+    iterators: Vec<(usize, Value)>,
+}
+
+impl<'a> Search<'a> {
+    fn of(input: &'a AnalysisInput, call: &'a Call<'a>) -> Option<Self> {
+        let function = &input.functions[call.caller];
+        let at = call.site.at;
+        let bare = call.target.function.trim_start_matches('_');
+        let compares = ["strcmp", "strcasecmp", "strncmp", "memcmp", "bcmp"];
+        let known = compares.into_iter().find(|name| bare.starts_with(name));
+        if !function.own || known.is_none() && !only_answers(input, call.target) {
+            return None;
+        }
+        let index = function.flow.loop_of_instruction(at)?;
+        let cost = function.loops.get(index as usize)?.as_ref()?;
+        let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
+        let members = function.loop_instructions(index);
+        let sites = function.call_sites.iter();
+        let others: Vec<&CallSite> = sites
+            .filter(|site| site.at != at && members.contains(&site.at))
+            .collect();
+        let iterators = others.iter().flat_map(|site| {
             let moved = moved_on(input, function, index, site).into_iter();
             moved.map(|iterator| (site.at, iterator))
+        });
+        Some(Search {
+            iterators: iterators.collect(),
+            input,
+            call,
+            function,
+            index,
+            members,
+            entries,
+            iterations: cost.iterations,
+            known,
+            others,
         })
-        .collect();
-    let comes_of = |value: Value, iterators: &[Value]| {
-        is_read_through(function, value, iterators, MAX_EXPRESSION_DEPTH)
-    };
-    let all_iterators: Vec<Value> = iterators.iter().map(|one| one.1).collect();
-    let goes_on = |value: Option<Value>, other| {
+    }
+
+    fn at(&self) -> usize {
+        self.call.site.at
+    }
+
+    /// Whether a value is read through what one of these calls moves on.
+    fn comes_of(&self, value: Value, by: impl Fn(usize) -> bool) -> bool {
+        let iterators = self.iterators.iter().filter(|one| by(one.0));
+        let iterators: Vec<Value> = iterators.map(|one| one.1).collect();
+        is_read_through(self.function, value, &iterators, MAX_EXPRESSION_DEPTH)
+    }
+
+    /// Whether an argument is another one in each iteration. `other` is the one beside it.
+    fn goes_on(&self, value: Option<Value>, other: Option<Value>) -> bool {
         !value.is_some_and(|value| {
-            is_same_each_iteration(function, index, value)
-                && !is_copy_of_element(function, index, at, value, other)
-                && !comes_of(value, &all_iterators)
+            is_same_each_iteration(self.function, self.index, value)
+                && !is_copy_of_element(self.function, self.index, self.at(), value, other)
+                && !self.comes_of(value, |_| true)
         })
-    };
-    let [first, second] = match arguments {
+    }
+
+    /// The two arguments that are compared.
+    fn compared(&self) -> [Option<Value>; 2] {
+        let arguments = [RDI, RSI, RDX].map(|one| value_at(self.function, self.at(), one));
+        let [first, second, third] = arguments;
         // What stands in a register is an argument only where the function reads it.
-        [first, second, third]
-            if known.is_none() && [RSI, RDX].iter().all(|&one| takes(input, call.target, one)) =>
-        {
-            match !goes_on(first, second) && !goes_on(second, first) {
-                true => [second, third],
-                false => [first, second],
-            }
+        let takes_third = || {
+            let taken = [RSI, RDX];
+            self.known.is_none()
+                && (taken.iter()).all(|&one| takes(self.input, self.call.target, one))
+        };
+        let stay = !self.goes_on(first, second) && !self.goes_on(second, first);
+        match stay && takes_third() {
+            true => [second, third],
+            false => [first, second],
         }
-        [first, second, _] => [first, second],
-    };
-    // What compares loads the elements, unless the loop does so for it.
-    if known.is_none()
-        && !is_comparison(input, call.target)
-        && ![first, second]
-            .into_iter()
-            .flatten()
-            .any(|one| comes_of(one, &all_iterators))
-    {
-        return None;
     }
-    let moves_on = |site: &CallSite| {
-        let own = iterators.iter().filter(|one| one.0 == site.at);
-        let own: Vec<Value> = own.map(|one| one.1).collect();
-        let mut elements = [first, second].into_iter().flatten();
-        elements.any(|one| comes_of(one, &own))
-    };
-    // What a call brings as the next element.
-    let brings = |site: &CallSite| {
-        let mut elements = [first, second].into_iter().flatten();
-        elements.any(|one| is_brought_by(function, index, one, site.at))
-    };
-    // Or a step on the way to it: what it returns is where the next one begins.
-    let leads = |site: &CallSite| {
-        let mut next = others.iter().filter(|other| brings(other));
-        next.any(|other| {
-            let arguments = [RDI, RSI].map(|location| value_at(function, other.at, location));
-            let mut arguments = arguments.into_iter().flatten();
-            arguments.any(|one| is_brought_by(function, index, one, site.at))
-        })
-    };
-    // A call that returns the next element of another call, or of itself, does not compare.
-    let sites = function.call_sites.iter();
-    let mut inside = sites.filter(|site| members.contains(&site.at));
-    let is_step = inside.any(|site| {
-        let arguments = [RDI, RSI].map(|location| value_at(function, site.at, location));
+
+    /// Whether one of the two stays and the other goes on: from element to element, not from letter to letter of a text.
+    fn compares(&self) -> bool {
+        let [first, second] = self.compared();
+        let both = || [first, second].into_iter().flatten();
+        // What compares loads the elements, unless the loop does so for it.
+        let loads = self.known.is_some()
+            || is_comparison(self.input, self.call.target)
+            || both().any(|one| self.comes_of(one, |_| true));
+        let mut through_text = both().map(|one| goes_through_text(self.function, self.index, one));
+        loads
+            && self.goes_on(first, second) != self.goes_on(second, first)
+            && !through_text.any(|is| is)
+    }
+
+    /// Whether a call gets what another one returns as an argument, or points into that.
+    fn gets_from(&self, site: &CallSite, other: usize) -> bool {
+        let arguments = [RDI, RSI].map(|location| value_at(self.function, site.at, location));
         let mut arguments = arguments.into_iter().flatten();
-        arguments.any(|one| is_brought_by(function, index, one, at))
-    });
-    if is_step {
-        return None;
+        arguments.any(|one| is_brought_by(self.function, self.index, one, other))
     }
-    let compares = |site: &CallSite| {
-        !site.targets.is_empty() && site.targets.iter().all(|one| is_comparison(input, one))
-    };
-    let most = (RARE_WAY * cost.iterations as f64) as u64;
-    // What is called at the end of a search, not for each of several elements.
-    let once = |site: &CallSite| function.counts[site.at] <= entries;
-    // Out of the loop where it is equal.
-    let test = (at + 1..=at + MAX_INSTRUCTIONS_TO_TEST)
-        .find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
-    let leaves = matches!(function.code.get(test + 1)?.flow, Flow::CondJump(_)) && {
-        let block = function.flow.block_of(test + 1)?;
-        let successors = &function.flow.blocks()[block as usize].successors;
+
+    /// Whether the loop's other calls lead to the next element, compare a part of it, or are made once a search; and this one's
+    /// answer is not where the next one begins.
+    fn does_nothing_else(&self) -> bool {
+        let (input, function) = (self.input, self.function);
+        let compared = self.compared();
+        let both = || compared.into_iter().flatten();
+        // What a call brings as the next element.
+        let brings =
+            |site: &CallSite| both().any(|one| is_brought_by(function, self.index, one, site.at));
+        // Or a step on the way to it: what it returns is where the next one begins.
+        let leads = |site: &CallSite| {
+            let mut next = self.others.iter().filter(|other| brings(other));
+            next.any(|other| self.gets_from(other, site.at))
+        };
+        let compares = |site: &CallSite| {
+            !site.targets.is_empty() && site.targets.iter().all(|one| is_comparison(input, one))
+        };
+        // What is called at the end of a search, not for each of several elements.
+        let once = |site: &CallSite| function.counts[site.at] <= self.entries;
+        let moves_on = |site: &CallSite| both().any(|one| self.comes_of(one, |by| by == site.at));
+        let is_step = self.gets_from(self.call.site, self.at())
+            || self
+                .others
+                .iter()
+                .any(|site| self.gets_from(site, self.at()));
+        !is_step
+            && self.others.iter().all(|site| {
+                brings(site)
+                    || leads(site)
+                    || compares(site)
+                    || once(site)
+                    || takes_apart(input, function, site)
+                    || moves_on(site)
+            })
+    }
+
+    /// Whether the search is long, and ends where the answer says that an element is equal.
+    fn is_left_where_equal(&self) -> bool {
+        let (function, at) = (self.function, self.at());
+        let is_test = |&i: &usize| function.code.get(i).is_some_and(|c| c.mnemonic == "test");
+        let Some(branch) = (at + 1..=at + MAX_INSTRUCTIONS_TO_TEST)
+            .find(is_test)
+            .map(|test| test + 1)
+        else {
+            return false;
+        };
+        let branches =
+            (function.code.get(branch)).is_some_and(|one| matches!(one.flow, Flow::CondJump(_)));
+        let Some(block) = function.flow.block_of(branch).filter(|_| branches) else {
+            return false;
+        };
         // What is equal so far may be tested further (another part, the end of a name).
-        (successors.iter()).any(|to| leaves_by_rare_code(function, index, *to, most.max(entries)))
-    };
-    let trips = cost.iterations as f64 / entries as f64;
-    // A loop that converts the key once for each search may be inside.
-    let in_other_loops = MAX_IN_OTHER_LOOPS * cost.iterations as f64;
-    if !leaves
-        || !(others.iter()).all(|site| {
-            brings(site)
-                || leads(site)
-                || compares(site)
-                || once(site)
-                || takes_apart(input, function, site)
-                || moves_on(site)
-        })
-        || trips < MIN_ELEMENTS_PER_SEARCH_BY_CALL
-        || !is_usually_innermost(function, index, in_other_loops as u64)
-    {
-        return None;
+        let most = ((RARE_WAY * self.iterations as f64) as u64).max(self.entries);
+        let mut successors = function.flow.blocks()[block as usize].successors.iter();
+        // A loop that converts the key once for each search may be inside.
+        let in_other_loops = (MAX_IN_OTHER_LOOPS * self.iterations as f64) as u64;
+        successors.any(|to| leaves_by_rare_code(function, self.index, *to, most))
+            && self.trips() >= MIN_ELEMENTS_PER_SEARCH_BY_CALL
+            && is_usually_innermost(function, self.index, in_other_loops)
     }
-    // One of the two stays, the other goes on: from element to element, not from letter to letter of a text.
-    let through_text =
-        |value: Option<Value>| value.is_some_and(|value| goes_through_text(function, index, value));
-    if goes_on(first, second) == goes_on(second, first)
-        || through_text(first)
-        || through_text(second)
-    {
-        return None;
+
+    fn trips(&self) -> f64 {
+        self.iterations as f64 / self.entries as f64
     }
-    let (inside, _) = crate::causes::loop_invariant_call::cost(input, call)?;
-    // What stands at the call and behind it is in both.
-    let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
-    let steps = others.iter().flat_map(|site| &site.targets);
-    let steps: f64 = steps
-        .map(|target| share_of_target(input, call.caller, target))
-        .sum();
-    let share = (inside + steps + function.heat_of(rest)).min(1.0);
-    let each = share * cycles_of_all(input)? / entries as f64;
-    if share < MIN_SHARE_OF_QUADRATIC_LOOP
-        || each < SEARCH_OF_LOOK_UPS * CYCLES_OF_LOOK_UP_BY_CALL[0]
-    {
-        return None;
+
+    fn candidate(self) -> Option<Candidate> {
+        let (input, call, at) = (self.input, self.call, self.at());
+        let (inside, _) = crate::causes::loop_invariant_call::cost(input, call)?;
+        // What stands at the call and behind it is in both.
+        let rest = (self.members.iter().copied()).filter(|&i| i != at && i != at + 1);
+        let steps = self.others.iter().flat_map(|site| &site.targets);
+        let steps: f64 = steps
+            .map(|target| share_of_target(input, call.caller, target))
+            .sum();
+        let share = (inside + steps + self.function.heat_of(rest)).min(1.0);
+        let each = share * cycles_of_all(input)? / self.entries as f64;
+        if share < MIN_SHARE_OF_QUADRATIC_LOOP
+            || each < SEARCH_OF_LOOK_UPS * CYCLES_OF_LOOK_UP_BY_CALL[0]
+        {
+            return None;
+        }
+        let mut one = Candidate::new(
+            Cause::Quadratic,
+            Some(call.caller),
+            vec![at],
+            Fix::HashLookup {
+                strings: self.known.is_some(),
+            },
+        );
+        let elements = self.trips();
+        one.affected = self.members;
+        one.share = Some(share);
+        one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP_BY_CALL);
+        one.executions = Some(call.target.count);
+        one.cycles = Some(Estimate::exact(each));
+        one.confirmation = Confirmation::InputSweep;
+        let name = self.known.unwrap_or(&call.target.function);
+        Some(
+            one.fact(QuadraticFact::LinearSearches {
+                searches: self.entries,
+                elements,
+                compared_by: Some(name.to_owned()),
+            })
+            .fact(QuadraticFact::SearchTime {
+                share,
+                cycles: each,
+            }),
+        )
     }
-    let mut one = Candidate::new(
-        Cause::Quadratic,
-        Some(call.caller),
-        vec![at],
-        Fix::HashLookup {
-            strings: known.is_some(),
-        },
-    );
-    one.affected = members;
-    one.share = Some(share);
-    one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP_BY_CALL);
-    one.executions = Some(call.target.count);
-    one.cycles = Some(Estimate::exact(each));
-    one.confirmation = Confirmation::InputSweep;
-    Some(
-        one.fact(QuadraticFact::LinearSearches {
-            searches: entries,
-            elements: trips,
-            compared_by: Some(
-                known.map_or_else(|| call.target.function.clone(), |name| (*name).to_owned()),
-            ),
-        })
-        .fact(QuadraticFact::SearchTime {
-            share,
-            cycles: each,
-        }),
-    )
 }
 
 /// Whether a function reads what a register holds when it is called.
