@@ -87,7 +87,7 @@ pub struct Observations {
     /// Third arguments of calls, in order of their place.
     #[serde(default)]
     pub call_lengths: Vec<CallLength>,
-    /// Calls that get long stretches of memory, those with most bytes first.
+    /// Calls that fill long ranges of memory, those with most bytes first.
     #[serde(default)]
     pub long_ranges: Vec<LongRange>,
     /// Formats of calls that take one, in order of their place.
