@@ -14,7 +14,7 @@
 //! U. Drepper, *Futexes are tricky*.
 
 use genba_code::{Flow, Instruction};
-use genba_model::{Cause, Confirmation, FindingSite, Fix, ThreadFact};
+use genba_model::{Cause, Confirmation, FindingSite, Fix, MIN_GAIN, ThreadFact};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CONTENDED_LOCK_SECONDS, MIN_CONTENTION_RATIO};
@@ -64,8 +64,10 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     if locks + futex + spin < MIN_SHARE_OF_LOCKS {
         return None;
     }
-    let futex = futex + sleeps(input) * input.kernel_share_for(&["scheduler"]);
-    let share = (locks + futex + spin).min(1.0);
+    let share = locks + futex + spin;
+    let waits = part_of_thread_waits(input);
+    let of_scheduler = input.kernel_share_for(&["scheduler"]);
+    let scheduler = waits * of_scheduler;
     let taken = input.service("lock");
     let times = taken.map_or(0, |taken| taken.calls);
     let times = (inlined.iter()).fold(times, |sum, one| sum.saturating_add(one.executions));
@@ -79,11 +81,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         return None;
     }
     let (at, calls) = place(input, &spinning, &inlined, named, locks + futex)?;
-    let rest = (1.0 - share).max(0.0);
+    let rest = (1.0 - share - scheduler).max(0.0);
     let mut one = Candidate::new(Cause::LockContention, None, Vec::new(), Fix::PerThreadData);
     one.at = Some(at);
     one.saves(&[
-        SavedTime::of(locks + futex, CONTENDED_LOCK_SAVED),
+        SavedTime::of(locks + futex + scheduler, CONTENDED_LOCK_SAVED),
         // A loop that spins has the work in it as well.
         SavedTime::of(spin, SPINNING_SAVED),
         SavedTime::of(rest, CONTENTION_REST_SAVED),
@@ -95,6 +97,12 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         futex_share: futex,
         threads: program.threads,
     });
+    if scheduler >= MIN_GAIN {
+        one = one.fact(ThreadFact::SchedulerTime {
+            share: of_scheduler,
+            thread_waits: waits,
+        });
+    }
     if counted {
         one = one.fact(ThreadFact::LockAcquisitions { times });
     }
@@ -107,8 +115,9 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     Some(one)
 }
 
-/// Part of the calls that may put a thread to sleep which wait for another thread: the scheduler's time goes with them.
-fn sleeps(input: &AnalysisInput) -> f64 {
+/// Part of the calls that may block which wait for another thread, 0…1: that part of the scheduler's time is attributed to
+/// them, since samples in the scheduler do not say why it was entered.
+fn part_of_thread_waits(input: &AnalysisInput) -> f64 {
     let calls = |is: fn(&str) -> bool| {
         let called = input.program.called.iter();
         let calls = called.filter(|one| is(plain(&one.function)));

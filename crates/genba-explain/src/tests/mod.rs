@@ -26,6 +26,7 @@ mod keyed_hashes;
 mod latency;
 mod latency_chains;
 mod library_scans;
+mod lock_contention;
 mod long_divisions;
 mod long_products;
 mod loops;

@@ -8,20 +8,18 @@ use iced_x86::code_asm::*;
 use crate::causes::excess_syscalls;
 use crate::causes::false_sharing;
 use crate::causes::first_touch;
-use crate::causes::lock_contention;
 use crate::causes::malloc_churn;
 use crate::causes::no_symbols;
 use crate::causes::realloc_growth;
 use crate::follow_up_runs;
 use crate::input::analysis_input::{
-    AnalysisInput, CalledFunction, FunctionInput, KernelWork, Place, RuntimeUse, SharedLine,
-    UserCall, UserPlace,
+    AnalysisInput, FunctionInput, KernelWork, Place, RuntimeUse, SharedLine, UserCall, UserPlace,
 };
 use crate::tests::observed_repetition::{observations, share_of};
 use crate::tests::synthetic::{function, has_fact, program};
 
 /// A function of the C library with this part of the time.
-fn library(name: &str, share: f64) -> FunctionInput {
+pub(super) fn library(name: &str, share: f64) -> FunctionInput {
     let mut one = function(name, |a| a.ret(), &[1000], &[share], &[]);
     one.module = "/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned();
     one.own = false;
@@ -29,7 +27,7 @@ fn library(name: &str, share: f64) -> FunctionInput {
 }
 
 /// A call from line `line` of the user's `build`, through these functions.
-fn user(line: u32, calls: f64, through: &[&str]) -> UserCall {
+pub(super) fn user(line: u32, calls: f64, through: &[&str]) -> UserCall {
     UserCall {
         function: "build".to_owned(),
         module: "/bin/prog".to_owned(),
@@ -49,7 +47,7 @@ fn user(line: u32, calls: f64, through: &[&str]) -> UserCall {
     }
 }
 
-fn service(name: &str, users: Vec<UserCall>) -> RuntimeUse {
+pub(super) fn service(name: &str, users: Vec<UserCall>) -> RuntimeUse {
     RuntimeUse {
         service: name.to_owned(),
         system_call: matches!(name, "read" | "write" | "sched_yield"),
@@ -60,7 +58,7 @@ fn service(name: &str, users: Vec<UserCall>) -> RuntimeUse {
 }
 
 /// One second, with these functions and services.
-fn input(functions: Vec<FunctionInput>, runtime: Vec<RuntimeUse>) -> AnalysisInput {
+pub(super) fn input(functions: Vec<FunctionInput>, runtime: Vec<RuntimeUse>) -> AnalysisInput {
     let mut input = program(functions);
     input.program.cpu_seconds = 1.0;
     input.program.wall_seconds = 1.0;
@@ -451,109 +449,6 @@ fn first_touch_is_not_found_for_many_processes_that_touch_their_memory_once() {
 fn first_touch_is_not_found_for_memory_touched_once() {
     let input = faulting(2e5, 800e6);
     assert!(first_touch::detect(&input).is_empty() && !follow_up_runs::fault_places(&input));
-}
-
-fn locking(threads: u32, share: f64) -> AnalysisInput {
-    let mut input = input(
-        vec![library("pthread_mutex_lock@@GLIBC_2.2.5", share)],
-        vec![service("lock", vec![user(25, 1e7, &[])])],
-    );
-    input.program.threads = threads;
-    input
-}
-
-#[test]
-fn lock_contention_is_found_for_several_threads_only() {
-    let found = lock_contention::detect(&locking(2, 0.5));
-    assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(25));
-    assert!(follow_up_runs::one_cpu(&locking(2, 0.5)));
-    assert!(lock_contention::detect(&locking(1, 0.5)).is_empty());
-    assert!(lock_contention::detect(&locking(4, 0.03)).is_empty());
-}
-
-#[test]
-fn locks_at_the_cost_of_free_ones_are_not_contention_unless_one_cpu_is_faster() {
-    let mut input = locking(2, 0.5);
-    // Of 1 s: 5 ns each.
-    input.program.runtime = vec![service("lock", vec![user(25, 1e8, &[])])];
-    assert!(lock_contention::detect(&input).is_empty());
-    input.program.follow_up.one_cpu_seconds = Some(0.95);
-    assert!(lock_contention::detect(&input).is_empty());
-    input.program.follow_up.one_cpu_seconds = Some(0.6);
-    assert_eq!(lock_contention::detect(&input).len(), 1);
-}
-
-/// What is left of the time where a fifth is locks and three tenths are the scheduler's, and threads wait by these functions.
-fn left_by_waits(function: &str) -> f64 {
-    let mut input = locking(2, 0.2);
-    input.program.kernel.push(KernelWork {
-        reason: "scheduler",
-        share: 0.3,
-    });
-    input.program.called.push(CalledFunction {
-        function: function.to_owned(),
-        module: "/lib/libc.so.6".to_owned(),
-        calls: 100_000,
-        instructions: 5_000_000,
-    });
-    lock_contention::detect(&input)[0].residual_fraction.value
-}
-
-#[test]
-fn time_of_the_scheduler_goes_with_the_waits_for_other_threads() {
-    let (threads, input) = (
-        left_by_waits("pthread_cond_wait"),
-        left_by_waits("epoll_wait"),
-    );
-    assert!(threads < input - 0.1, "{threads} {input}");
-}
-
-/// What a compare-and-swap compares with.
-#[derive(Clone, Copy, PartialEq)]
-enum Expected {
-    /// The mark of a free lock.
-    Free,
-    /// What was loaded before: a list without locks.
-    Loaded,
-}
-
-/// A mutex's inlined fast path with this share of the time, of two threads.
-fn swapping(expected: Expected, share: f64) -> AnalysisInput {
-    let one = function(
-        "update",
-        |a| {
-            let mut slow = a.create_label();
-            match expected {
-                Expected::Free => a.xor(eax, eax)?,
-                Expected::Loaded => a.mov(eax, dword_ptr(rdi))?,
-            }
-            a.mov(ecx, 1)?;
-            a.lock().cmpxchg(dword_ptr(rdi), ecx)?;
-            a.jne(slow)?;
-            a.add(qword_ptr(rdi + 8), 1)?;
-            a.mov(dword_ptr(rdi), 0)?;
-            a.set_label(&mut slow)?;
-            a.ret()
-        },
-        &[1_000_000; 7],
-        &[0.0, 0.0, share, 0.0, 0.1, 0.0, 0.0],
-        &[(3, 1000)],
-    );
-    let mut input = input(vec![one], Vec::new());
-    input.program.threads = 2;
-    input
-}
-
-#[test]
-fn inlined_lock_is_known_by_its_exchange_of_constants() {
-    let found = lock_contention::detect(&swapping(Expected::Free, 0.5));
-    assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(3));
-    assert_eq!(found[0].executions, Some(1_000_000));
-    assert!(lock_contention::detect(&swapping(Expected::Free, 0.04)).is_empty());
-    assert!(lock_contention::detect(&swapping(Expected::Loaded, 0.5)).is_empty());
-    let mut alone = swapping(Expected::Free, 0.5);
-    alone.program.threads = 1;
-    assert!(lock_contention::detect(&alone).is_empty());
 }
 
 /// `do sum[k] += *p++ while (p != end)` of two threads.

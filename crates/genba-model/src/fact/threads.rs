@@ -50,6 +50,13 @@ pub enum ThreadFact {
         /// Threads that work.
         threads: u32,
     },
+    /// Time of the kernel's scheduler that is attributed to threads which wait for each other.
+    SchedulerTime {
+        /// Share of all time in the scheduler.
+        share: f64,
+        /// Calls that wait for another thread ÷ calls that may block, 0…1.
+        thread_waits: f64,
+    },
     /// How often locks were taken.
     LockAcquisitions {
         /// Times.
@@ -105,7 +112,7 @@ impl ThreadFact {
             | Self::LockAcquisitions { .. }
             | Self::FixedStore { .. } => EvidenceSource::Counted,
             Self::ObservedSharedLine { .. } => EvidenceSource::Observed,
-            Self::LockedCost { .. } => EvidenceSource::Model,
+            Self::LockedCost { .. } | Self::SchedulerTime { .. } => EvidenceSource::Model,
             _ => EvidenceSource::Measured,
         }
     }

@@ -118,8 +118,8 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             positions,
             mean_run,
         } => format!(
-            "a word is looked for at {} positions one after the other, {mean_run:.0} on average for each search; how far \
-             it is to the next one is looked up in a table for a letter, two loads that wait for each other",
+            "a search for a word tests {} positions one by one, {mean_run:.0} on average per search; a table has the distance \
+             to the next position for each letter: two loads, of which the second waits for the first",
             count(*positions)
         ),
         LoopFact::AppendedBytes {

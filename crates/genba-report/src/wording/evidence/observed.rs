@@ -1,7 +1,6 @@
 //! Facts about values, addresses and outcomes that bursts recorded.
 
 use genba_model::{Estimate, ObservedFact};
-
 use genba_units::format;
 
 use super::{count, cycles, percent};
@@ -239,8 +238,8 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
         } => {
             let cleared = *calls as f64 * bytes;
             format!(
-                "`{function}` clears {} each time, the same, {} in all; all loads there bring {} ({} to {}): of what is \
-                 cleared at least {} is never read ({bursts} bursts)",
+                "`{function}` clears the same {} in each call, {} in all; loads from there read {} ({} to {}): at least {} of the \
+                 cleared bytes are never read ({bursts} bursts)",
                 format::bytes(*bytes),
                 format::bytes(cleared),
                 format::bytes(loaded_bytes.value),

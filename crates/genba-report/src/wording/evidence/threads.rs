@@ -47,10 +47,7 @@ pub(super) fn sentence(fact: &ThreadFact) -> String {
             threads,
         } => {
             let kernel = match *futex_share > MIN_FUTEX_SHARE {
-                true => format!(
-                    " ({} in the kernel: futexes, and threads put to sleep and woken)",
-                    percent(*futex_share)
-                ),
+                true => format!(" ({} in the kernel's futexes)", percent(*futex_share)),
                 false => String::new(),
             };
             format!(
@@ -58,6 +55,15 @@ pub(super) fn sentence(fact: &ThreadFact) -> String {
                 percent(*share)
             )
         }
+        ThreadFact::SchedulerTime {
+            share,
+            thread_waits,
+        } => format!(
+            "the kernel's scheduler takes {} of the time; {} of the calls that may block wait for another thread, and the \
+             same part of the scheduler's time is attributed to them",
+            percent(*share),
+            percent(*thread_waits)
+        ),
         ThreadFact::LockAcquisitions { times } => {
             format!("locks are acquired {} times", count(*times))
         }

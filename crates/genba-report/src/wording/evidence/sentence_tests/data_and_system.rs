@@ -187,6 +187,10 @@ fn facts_about_threads_and_growth() {
             futex_share: 0.2,
             threads: 4,
         },
+        ThreadFact::SchedulerTime {
+            share: 0.36,
+            thread_waits: 0.75,
+        },
         ThreadFact::LockAcquisitions { times: 10_000_000 },
         ThreadFact::LockCost { seconds: 120e-9 },
         ThreadFact::OneCpu { ratio: 3.24 },
