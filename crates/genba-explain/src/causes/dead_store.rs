@@ -1,13 +1,12 @@
 //! `dead-store`: memory is written and overwritten before anything reads it.
 //!
-//! **Signature.** Observed: nearly all bytes that a call fills (`memset`, `memcpy`, `strncpy`), or that a
-//! store writes, are overwritten unread, by code of the same function that the first cannot be
-//! bypassed on the way to, so that the first is of no use on any way. A result that the next round of the
-//! same work overwrites is none of these: that nobody read it may lie in the input, or in a
-//! benchmark; but a buffer that is cleared (`memset`), and cleared again by the same call before anybody has
-//! read or written most of it, need not have been cleared so far. Stores of a loop to one place whose next iteration overwrites it count as well, and clears of more than the program
-//! loads ([`unread_clears`]). Programs with
-//! several threads are left out: another thread's reads are not seen.
+//! **Signature.** Observed: nearly all bytes that a call fills (`memset`, `memcpy`, `strncpy`), or that a store writes,
+//! are overwritten unread, by code of the same function that the first cannot be bypassed on the way to, so that the
+//! first is of no use on any way. A result that the next round of the same work overwrites is none of these: that
+//! nobody read it may lie in the input, or in a benchmark; but a buffer that is cleared (`memset`), and cleared again
+//! by the same call before anybody has read or written most of it, need not have been cleared so far. Stores of a loop
+//! to one place whose next iteration overwrites it count as well, and clears of more than the program loads
+//! ([`unread_clears`]). Programs with several threads are left out: another thread's reads are not seen.
 //!
 //! **Confirmation.** The fill left out.
 //!

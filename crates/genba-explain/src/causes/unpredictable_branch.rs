@@ -1,12 +1,12 @@
 //! `unpredictable-branch`: a loop bound by branch mispredictions.
 //!
-//! **Signature.** An innermost loop without calls, or one whose inner loops run a few iterations each, that takes many more cycles than its dependency
-//! chain and its throughput; conditional branches in it with varying outcome; and the time is right
-//! behind those branches, on either path, where the processor restarts after a misprediction.
-//! Branches with a predictable pattern cost nothing and are not reported. Where much is done in some iterations only, most of
-//! the mispredictions must be in tests of one value, which a table replaces. Or a small loop that shifts
-//! a number right until its lowest bit is set ([`crate::patterns::trailing_zeros`]), or left until its
-//! highest one is ([`crate::patterns::leading_zeros`]).
+//! **Signature.** An innermost loop without calls, or one whose inner loops run a few iterations each, that takes many
+//! more cycles than its dependency chain and its throughput; conditional branches in it with varying outcome; and the
+//! time is right behind those branches, on either path, where the processor restarts after a misprediction. Branches
+//! with a predictable pattern cost nothing and are not reported. Where much is done in some iterations only, most of
+//! the mispredictions must be in tests of one value, which a table replaces. Or a small loop that shifts a number right
+//! until its lowest bit is set ([`crate::patterns::trailing_zeros`]), or left until its highest one is
+//! ([`crate::patterns::leading_zeros`]).
 //!
 //! **Confirmation.** Sorted input; a version without the branch.
 //!

@@ -18,6 +18,7 @@ pub(crate) mod leading_zeros;
 pub(crate) mod live_registers;
 pub(crate) mod load_stalls;
 pub(crate) mod lock_acquisitions;
+pub(crate) mod loop_exits;
 pub(crate) mod loop_inputs;
 pub(crate) mod memory_scans;
 pub(crate) mod memory_streams;

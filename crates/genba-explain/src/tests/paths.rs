@@ -1,6 +1,7 @@
 //! The causes about usual and rare paths, on functions assembled by hand: what they must find, and
 //! what looks like it and must not be reported.
 
+use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
 use genba_model::{Estimate, Fact, Fix, LoopFact, PathFact};
@@ -10,6 +11,20 @@ use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
 const CALLS: u64 = 100_000_000;
+
+/// The rare path behind a function's return: a call, and back to the usual path; and the callee.
+fn rare_call(
+    a: &mut CodeAssembler,
+    cold: &mut CodeLabel,
+    warm: CodeLabel,
+    callee: &mut CodeLabel,
+) -> Result<(), IcedError> {
+    a.set_label(cold)?;
+    a.call(*callee)?;
+    a.jmp(warm)?;
+    a.set_label(callee)?;
+    a.ret()
+}
 
 /// `put`: a capacity test, a call that grows the buffer, a store; a call of the same kind on the
 /// usual path where `busy`.
@@ -48,11 +63,7 @@ fn put(busy: bool, rare: u64, saves: bool) -> FunctionInput {
                 a.nop()?;
             }
             a.ret()?;
-            a.set_label(&mut cold)?;
-            a.call(callee)?;
-            a.jmp(warm)?;
-            a.set_label(&mut callee)?;
-            a.ret()
+            rare_call(a, &mut cold, warm, &mut callee)
         },
         &[
             CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS,
@@ -139,11 +150,7 @@ fn event(busy: bool) -> FunctionInput {
             a.pop(rbp)?;
             a.pop(rbx)?;
             a.ret()?;
-            a.set_label(&mut cold)?;
-            a.call(callee)?;
-            a.jmp(warm)?;
-            a.set_label(&mut callee)?;
-            a.ret()
+            rare_call(a, &mut cold, warm, &mut callee)
         },
         &[[CALLS; 22].as_slice(), &[100, 100, 0]].concat(),
         &[[0.04; 22].as_slice(), &[0.0; 3]].concat(),
@@ -180,11 +187,7 @@ fn tests_in_turn() -> FunctionInput {
             a.pop(rbp)?;
             a.pop(rbx)?;
             a.ret()?;
-            a.set_label(&mut cold)?;
-            a.call(callee)?;
-            a.jmp(warm)?;
-            a.set_label(&mut callee)?;
-            a.ret()
+            rare_call(a, &mut cold, warm, &mut callee)
         },
         &[[CALLS; 42].as_slice(), &[100, 100, 0]].concat(),
         &[[0.02; 42].as_slice(), &[0.0; 3]].concat(),
@@ -317,11 +320,7 @@ fn guarded(array: bool) -> FunctionInput {
             a.jne(callee)?;
             a.add(rsp, 0x88)?;
             a.ret()?;
-            a.set_label(&mut cold)?;
-            a.call(callee)?;
-            a.jmp(warm)?;
-            a.set_label(&mut callee)?;
-            a.ret()
+            rare_call(a, &mut cold, warm, &mut callee)
         },
         &[
             CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS, CALLS,

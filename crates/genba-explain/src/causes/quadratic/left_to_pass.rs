@@ -3,12 +3,10 @@
 //!
 //! **Near misses.** Sums, which decide nothing; counts that go up or down by constants, which count iterations.
 
-use genba_code::Flow;
-
-use crate::constants::registers::FLAGS;
 use crate::input::values::Value;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::load_stalls::sources;
+use crate::patterns::loop_exits::exits;
 use crate::patterns::positions::Handed;
 
 /// Whether a value that iterations hand on only shrinks by what each of them makes anew, and ends the loop where it is
@@ -42,35 +40,11 @@ fn ends_loop(found: &HotLoop<'_>, made: Value) -> bool {
             .is_invariant(value, &function.flow, found.index)
     };
     let of_it = |value: Value| value.number == made.number;
-    found.members.iter().any(|&at| {
-        let leaves = matches!(function.code[at].flow, Flow::CondJump(_))
-            && found.times(at) > 0.0
-            && leads_out(found, at);
-        let flags = (found.members[0]..at).rev().find(|&before| {
-            function
-                .values
-                .writes(before)
-                .iter()
-                .any(|one| one.0 >= FLAGS)
-        });
-        leaves
-            && flags.is_some_and(|flags| {
-                let compares = matches!(function.code[flags].mnemonic, "cmp" | "test" | "sub");
-                let reads = || function.values.reads(flags).iter().map(|one| one.1);
-                let tests = reads().any(of_it) && reads().all(|one| of_it(one) || fixed(one));
-                let makes = function.values.writes(flags).iter().any(|one| of_it(one.1));
-                compares && (tests || makes)
-            })
+    exits(function, &found.members).any(|(_, flags)| {
+        let compares = matches!(function.code[flags].mnemonic, "cmp" | "test" | "sub");
+        let reads = || function.values.reads(flags).iter().map(|one| one.1);
+        let tests = reads().any(of_it) && reads().all(|one| of_it(one) || fixed(one));
+        let makes = function.values.writes(flags).iter().any(|one| of_it(one.1));
+        compares && (tests || makes)
     })
-}
-
-fn leads_out(found: &HotLoop<'_>, at: usize) -> bool {
-    let function = found.input;
-    let Some(block) = function.flow.block_of(at) else {
-        return false;
-    };
-    let blocks = function.flow.blocks();
-    let first = |to: u32| blocks[to as usize].instructions.start as usize;
-    let mut next = blocks[block as usize].successors.iter();
-    next.any(|&to| found.members.binary_search(&first(to)).is_err())
 }

@@ -1,12 +1,11 @@
 //! The same bytes scanned again and again from other starts, by calls of a search.
 //!
-//! **Signature.** A loop that does nothing but look for where to stop: it calls a function that only
-//! reads, or takes apart for its caller's frame what stands there, observed a little further in memory each time
-//! ([`genba_observe::AdvancingCall`]), stores
-//! nothing, and carries nothing from iteration to iteration but where the search goes on, and a count that only ends it (the
-//! element of a number). The steps
-//! that bursts saw times the counted calls are the bytes that it passes: many for each entry, and in
-//! all many times what the command's input and the program's memory have together.
+//! **Signature.** A loop that does nothing but look for where to stop: it calls a function that only reads, or takes
+//! apart for its caller's frame what stands there, observed a little further in memory each time
+//! ([`genba_observe::AdvancingCall`]), stores nothing, and carries nothing from iteration to iteration but where the
+//! search goes on, and a count that only ends it (the element of a number). The steps that bursts saw times the counted
+//! calls are the bytes that it passes: many for each entry, and in all many times what the command's input and the
+//! program's memory have together.
 //!
 //! **Near misses.** As of the loops that load themselves ([`super::rescan`]): lines and tokens (short),
 //! searches for something else each time, sums and counts over what is found, input through a small buffer. A callee that stores is a parser. Where the
@@ -27,6 +26,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Origin, Value};
 use crate::patterns::invariance::{value_at, value_behind};
 use crate::patterns::load_stalls::sources_where;
+use crate::patterns::loop_exits::exits;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::positions::{Course, Handed, carried};
 use crate::patterns::reading_calls::{is_store_outside, only_reads, takes_apart};
@@ -194,29 +194,12 @@ fn only_ends(function: &FunctionInput, members: &[usize], call: usize, handed: &
             .copied()
             .filter(|&at| function.counts[at] > 0)
     };
-    let leaves = |at: usize| {
-        let block = function.flow.block_of(at);
-        let blocks = function.flow.blocks();
-        let first = |to: &u32| blocks[*to as usize].instructions.start as usize;
-        let mut next = block
-            .into_iter()
-            .flat_map(|block| &blocks[block as usize].successors);
-        matches!(function.code[at].flow, Flow::CondJump(_))
-            && next.any(|to| members.binary_search(&first(to)).is_err())
-    };
-    let flags_before = |at: usize| {
-        let sets = |before: &usize| {
-            let made = function.values.writes(*before).iter();
-            made.into_iter().any(|one| one.0 >= FLAGS)
-        };
-        (members[0]..at).rev().find(sets)
-    };
     let handed_over =
         |&location: &Location| value_at(function, call, location).is_some_and(is_of_it);
     executed()
         .filter(|&at| at != call && reads_it(at))
         .all(only_steps)
-        && executed().any(|at| leaves(at) && flags_before(at).is_some_and(reads_it))
+        && exits(function, members).any(|(_, flags)| reads_it(flags))
         && !ARGUMENTS.iter().take(6).any(handed_over)
 }
 

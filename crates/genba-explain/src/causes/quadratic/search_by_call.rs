@@ -1,9 +1,9 @@
-//! Linear searches that compare each element with a call: of the C library, or of a function of the
-//! user's own that only reads and whose answer is tested. The call gets the element, or a copy of it that the loop
-//! makes in its frame (a structure by reference). The next element may be what another call returns (an iterator's step, or two).
-//! Elements may be compared in several parts, one call each, where the search ends with all of them equal; and taken
-//! apart by a call that stores in the frame what the comparison then gets. An iterator may go on in memory, by a call that
-//! stores nothing else. The function that compares may get something else before the key and the element: the two arguments
+//! Linear searches that compare each element with a call: of the C library, or of a function of the user's own that
+//! only reads and whose answer is tested. The call gets the element, or a copy of it that the loop makes in its frame
+//! (a structure by reference). The next element may be what another call returns (an iterator's step, or two). Elements
+//! may be compared in several parts, one call each, where the search ends with all of them equal; and taken apart by a
+//! call that stores in the frame what the comparison then gets. An iterator may go on in memory, by a call that stores
+//! nothing else. The function that compares may get something else before the key and the element: the two arguments
 //! after it are looked at where the first stays.
 
 use genba_code::{BlockId, Flow, Location, STACK_POINTER};
@@ -33,8 +33,11 @@ use crate::patterns::value_steps::{Step, address_step};
 /// A search that compares each element's name with a call.
 pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
     let search = Search::of(input, call)?;
-    (search.compares() && search.does_nothing_else() && search.is_left_where_equal())
-        .then(|| search.candidate())?
+    let compared = search.compared();
+    (search.compares(compared)
+        && search.does_nothing_else(compared)
+        && search.is_left_where_equal())
+    .then(|| search.candidate())?
 }
 
 /// A loop with a call that may compare its elements.
@@ -129,8 +132,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether one of the two stays and the other goes on: from element to element, not from letter to letter of a text.
-    fn compares(&self) -> bool {
-        let [first, second] = self.compared();
+    fn compares(&self, [first, second]: [Option<Value>; 2]) -> bool {
         let both = || [first, second].into_iter().flatten();
         // What compares loads the elements, unless the loop does so for it.
         let loads = self.known.is_some()
@@ -151,9 +153,8 @@ impl<'a> Search<'a> {
 
     /// Whether the loop's other calls lead to the next element, compare a part of it, or are made once a search; and this one's
     /// answer is not where the next one begins.
-    fn does_nothing_else(&self) -> bool {
+    fn does_nothing_else(&self, compared: [Option<Value>; 2]) -> bool {
         let (input, function) = (self.input, self.function);
-        let compared = self.compared();
         let both = || compared.into_iter().flatten();
         // What a call brings as the next element.
         let brings =
