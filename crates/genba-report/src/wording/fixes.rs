@@ -415,8 +415,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::ClearUsedPart => {
             "Clear no more than the work uses: choose the size of the table by the size of the input, or \
-             clear the entries that were written when the work is done, or keep a number of the round \
-             in each entry and take those of other rounds for empty."
+             store the number of the current pass in each entry and treat entries of other passes as empty. Where few \
+             entries are written, clear only these when the work is done."
         }
         Fix::CopyOnce => {
             "Copy the bytes once, from where they come from to where they go: hand over views \
