@@ -12,9 +12,12 @@
 //! makes the test blunter, not wrong. Points whose own values scatter more than that weigh less. Where the points around a
 //! place scatter more than the series, their noise counts: a machine may be busy for a while.
 
+mod point_noise;
+
 use genba_model::Estimate;
 
-use crate::quantile::{MAD_TO_SIGMA, median, quantile};
+use self::point_noise::{chi_squared_limit, local_noise, spread};
+use crate::quantile::{MAD_TO_SIGMA, median};
 use crate::{StatsError, normal_quantile};
 
 /// Fewest points of a level: a burst of one or two points is not a level.
@@ -30,9 +33,6 @@ const THRESHOLD_OF_DRIFTING: f64 = 6.0;
 /// proportion. In 400,000 simulated series of normal noise each, one change in 1,000 points exceeds
 /// 6.4, 5.7, 5.1 and 4.4 where there are 6, 8, 10 and 14 points.
 const POINTS_OF_KNOWN_NOISE: f64 = 4.0;
-/// Steps between neighbours that must exceed a quantile for it to say something of the noise: fewer
-/// may be changes of level.
-const STEPS_ABOVE_QUANTILE: f64 = 4.0;
 /// Times the noise of the series up to which the error of a point says nothing: the scatter of some ten values is known
 /// to a fifth.
 const UNCERTAIN_ERROR: f64 = 1.3;
@@ -40,13 +40,6 @@ const UNCERTAIN_ERROR: f64 = 1.3;
 const CLIP: f64 = 3.0;
 /// Points of the running median on either side.
 const MEDIAN_REACH: usize = 2;
-/// Probability that chance alone makes points scatter as much as it takes for their own scatter to count.
-const SCATTER_BY_CHANCE: f64 = 0.05;
-/// Steps between neighbours on either side of a place that say how large the noise is there.
-const LOCAL_STEPS: usize = 12;
-/// Errors of that estimate by which it must exceed the noise of the series; of 1.7 and 2.5 the one with fewer false
-/// changes where the noise changes unseen, and as many steps found (`docs/history.md`).
-const ERRORS_OF_LOCAL_NOISE: f64 = 1.7;
 /// Longest window of the Allan variance, and points that it needs for each of its own.
 const MAX_ALLAN_WINDOW: usize = 32;
 const POINTS_PER_ALLAN_WINDOW: usize = 16;
@@ -61,12 +54,6 @@ const RANGE_MASS: f64 = 0.95;
 const MEDIAN_ERROR: f64 = 1.2533;
 /// The same of the Hodges-Lehmann estimate: √(π/3).
 const HODGES_LEHMANN_ERROR: f64 = 1.0233;
-/// Fewest steps between neighbours that are winsorised: among fewer a change of level weighs too much.
-const MIN_WINSORISED_STEPS: usize = 20;
-/// Standard deviations beyond which steps count as so many.
-const WINSORISED_AT: f64 = 2.0;
-/// E[min(Z², 4)] of a standard normal Z.
-const WINSORISED_VARIANCE: f64 = 0.9205;
 
 /// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -376,70 +363,6 @@ impl Prepared {
             statistic,
         }
     }
-}
-
-/// Standard error of a point near a place by the steps between neighbours there, where these are larger than those of the
-/// series by more than chance makes them; else that of the series.
-fn local_noise(steps: &[f64], at: usize, sigma: f64) -> Result<f64, StatsError> {
-    const STEPS: usize = 2 * LOCAL_STEPS;
-    // At an end of the series as many, of one side.
-    let from = at
-        .saturating_sub(LOCAL_STEPS)
-        .min(steps.len().saturating_sub(STEPS));
-    // The step to a point is at the index before it; that to this place may be the change.
-    let is_near = |index: &usize| *index + 1 != at;
-    let indices = (from..steps.len().min(from + STEPS)).filter(is_near);
-    let near: Vec<f64> = indices.map(|index| steps[index]).collect();
-    if near.len() + 1 < STEPS {
-        return Ok(sigma);
-    }
-    let local = spread(&near)? / 2_f64.sqrt();
-    // Neighbouring steps share a point: they tell as much as two thirds as many independent ones.
-    let error = 1.0 / (4.0 / 3.0 * near.len() as f64).sqrt();
-    Ok(
-        match local > sigma * (1.0 + ERRORS_OF_LOCAL_NOISE * error) {
-            true => local,
-            false => sigma,
-        },
-    )
-}
-
-/// Quantile of χ² with so many degrees of freedom (Wilson and Hilferty 1931).
-fn chi_squared_limit(freedom: usize) -> f64 {
-    let freedom = freedom.max(1) as f64;
-    let part = 2.0 / (9.0 * freedom);
-    freedom * (1.0 - part + normal_quantile(1.0 - SCATTER_BY_CHANCE) * part.sqrt()).powi(3)
-}
-
-/// Standard deviation of normal values by their absolute values, robust against some that are changes of level.
-///
-/// A winsorised variance (Huber, "Robust Statistics", 1981, 5.2) has half the error of the median. Upper quantiles
-/// count where they exceed it by more than their own error, so that noise with calm and busy stretches is not taken for
-/// calm: those of few values would be the changes of level that are looked for.
-fn spread(distances: &[f64]) -> Result<f64, StatsError> {
-    let by_quantile = |share: f64| {
-        let normal = normal_quantile((1.0 + share) / 2.0);
-        Ok::<_, StatsError>((quantile(distances, share)? / normal, normal))
-    };
-    let count = distances.len() as f64;
-    let (middle, _) = by_quantile(0.5)?;
-    let mut largest = middle;
-    if distances.len() >= MIN_WINSORISED_STEPS {
-        let limit = WINSORISED_AT * middle;
-        let squares = distances.iter().map(|one| one.min(limit).powi(2));
-        largest = (squares.sum::<f64>() / count / WINSORISED_VARIANCE).sqrt();
-    }
-    for share in [0.8, 0.9] {
-        if (1.0 - share) * count < STEPS_ABOVE_QUANTILE {
-            continue;
-        }
-        let (sigma, normal) = by_quantile(share)?;
-        // Of the quantile of n absolute values of a normal one, relative to it.
-        let density = 2.0 * (-normal.powi(2) / 2.0).exp() / std::f64::consts::TAU.sqrt();
-        let error = (share * (1.0 - share) / count).sqrt() / (density * normal);
-        largest = largest.max(sigma * (1.0 - error));
-    }
-    Ok(largest)
 }
 
 /// The accepted places, in order.
