@@ -25,7 +25,7 @@ use crate::constants::observations::{
 };
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
-use crate::input::values::{Address, Value};
+use crate::input::values::Address;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::value_steps::{Step, address_step};
@@ -91,27 +91,12 @@ fn candidate(
 
 /// Whether a store of a loop puts elsewhere what the same iteration loaded, both a step further in each.
 fn is_copied(found: &HotLoop<'_>, at: usize) -> bool {
-    let function = found.input;
-    let (values, data) = (&function.values, &function.data[at]);
-    let [access] = data.memory.as_slice() else {
-        return false;
-    };
-    let stored = |one: &&(u8, Value)| {
-        let of_address = access.base == Some(one.0) || access.index == Some(one.0);
-        data.data_reads & (1 << one.0) != 0 && !of_address
-    };
-    let to = values.addresses(at).first().copied().flatten();
-    let value = values.reads(at).iter().find(stored);
-    let (Some(to), Some((_, value)), false, true) = (to, value, access.stack, access.writes) else {
-        return false;
-    };
-    let Some(from) = found.loaded_from(*value) else {
-        return false;
-    };
-    let step = |address: &Address| address_step(function, found.index, address);
-    let goes_on = matches!(step(&to), Some(Step::Constant(bytes)) if bytes != 0);
-    let same = to.base.number == from.base.number && to.index == from.index;
-    goes_on && step(&to) == step(&from) && !same && to.bytes == from.bytes
+    found.moved(at).is_some_and(|(from, to)| {
+        let step = |address: &Address| address_step(found.input, found.index, address);
+        let goes_on = matches!(step(&to), Some(Step::Constant(bytes)) if bytes != 0);
+        let same = to.base.number == from.base.number && to.index == from.index;
+        goes_on && step(&to) == step(&from) && !same
+    })
 }
 
 /// Bytes that all instructions store but those of the loop; `None` where much time is in repeated ones, whose bytes

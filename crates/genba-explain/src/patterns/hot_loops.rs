@@ -178,4 +178,32 @@ impl<'a> HotLoop<'a> {
         let address = function.values.addresses(at).first().copied().flatten();
         address.filter(|_| plain && inside && function.data[at].loads())
     }
+
+    /// From where to where an iteration moves a value of memory as it is, if an instruction stores such a one outside of the
+    /// stack.
+    #[must_use]
+    pub fn moved(&self, at: usize) -> Option<(Address, Address)> {
+        let (values, data) = (&self.input.values, &self.input.data[at]);
+        let [access] = data.memory.as_slice() else {
+            return None;
+        };
+        let stored = |one: &&(u8, Value)| {
+            let of_address = access.base == Some(one.0) || access.index == Some(one.0);
+            data.data_reads & (1 << one.0) != 0 && !of_address
+        };
+        let to = values.addresses(at).first().copied().flatten()?;
+        let (_, value) = values.reads(at).iter().find(stored)?;
+        let from = self.loaded_from(*value)?;
+        (access.writes && !access.stack && to.bytes == from.bytes).then_some((from, to))
+    }
+}
+
+/// What runs of a loop take that have `share` of `all` cycles, as a fact.
+pub(crate) fn time_of_runs(share: f64, all: f64, iterations: u64, runs: u64) -> LoopFact {
+    LoopFact::Time {
+        share: Some(share),
+        iterations,
+        cycles: share * all / iterations.max(1) as f64,
+        trip_count: Some(iterations as f64 / runs.max(1) as f64),
+    }
 }

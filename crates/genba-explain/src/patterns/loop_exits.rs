@@ -20,12 +20,16 @@ pub(crate) fn exits<'a>(
     exits.filter_map(|at| Some((at, flags_before(function, members, at)?)))
 }
 
-fn leads_out(function: &FunctionInput, members: &[usize], at: usize) -> bool {
+/// Whether the block of an instruction ends with a branch that may lead out of the loop of these members.
+pub(crate) fn leads_out(function: &FunctionInput, members: &[usize], at: usize) -> bool {
     let blocks = function.flow.blocks();
     let first = |to: u32| blocks[to as usize].instructions.start as usize;
     function.flow.block_of(at).is_some_and(|block| {
-        let mut next = blocks[block as usize].successors.iter();
-        next.any(|&to| members.binary_search(&first(to)).is_err())
+        let block = &blocks[block as usize];
+        let last = block.instructions.end as usize - 1;
+        let mut next = block.successors.iter();
+        matches!(function.code[last].flow, Flow::CondJump(_))
+            && next.any(|&to| members.binary_search(&first(to)).is_err())
     })
 }
 

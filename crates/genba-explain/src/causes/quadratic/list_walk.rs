@@ -13,7 +13,6 @@
 //! **Gain.** Without the walk. To an item's number, walks from the nearer end are a remedy as well, or a sum kept for
 //! each stretch of the list: a good part may stay.
 
-use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::list_links::{is_list_element, links_from};
@@ -22,12 +21,12 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, WALK_TO_NUMBER_RESIDUAL};
 use crate::constants::registers::FLAGS;
-use crate::finding_site::of_the_loop_itself;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::loop_exits::leads_out;
 
 /// A walk along a list for each of many items.
 pub(super) fn list_walk(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -76,12 +75,7 @@ pub(super) fn walks_candidate(
     let elements = iterations * links_each(found, link);
     let each = share * cycles_of_all(input)? / walks as f64;
     let idle = fix == Fix::SkipWalk;
-    let mut one = Candidate::new(
-        Cause::Quadratic,
-        Some(found.function),
-        of_the_loop_itself(found.input, || found.usual(), link),
-        fix,
-    );
+    let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![link], fix);
     one.affected.clone_from(&found.members);
     one.share = Some(share);
     one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN);
@@ -164,7 +158,9 @@ fn ends_at_constant(found: &HotLoop<'_>, uses: &Uses, at: usize) -> bool {
     let tests = |at: usize| {
         let of_constant = function.data[at].form.ends_with(", i")
             || function.code[at].mnemonic == "test" && function.data[at].memory.is_empty();
-        matches!(function.code[at].mnemonic, "cmp" | "test") && of_constant && leaves(found, at)
+        matches!(function.code[at].mnemonic, "cmp" | "test")
+            && of_constant
+            && leads_out(function, &found.members, at)
     };
     let only_tested = || {
         let loaded = function.values.writes(at).iter().map(|one| one.1);
@@ -227,19 +223,5 @@ fn ends_at_bound(found: &HotLoop<'_>, at: usize) -> bool {
     let fixed = (values.reads(at).iter())
         .filter(|one| one.0 < FLAGS)
         .any(|one| values.is_invariant(one.1, flow, found.index));
-    function.code[at].mnemonic == "cmp" && fixed && leaves(found, at)
-}
-
-/// Whether the branch at the end of an instruction's block may leave the loop.
-fn leaves(found: &HotLoop<'_>, at: usize) -> bool {
-    let (function, flow) = (found.input, &found.input.flow);
-    let body = flow.loop_blocks(found.index);
-    let block = flow
-        .block_of(at)
-        .map(|block| &flow.blocks()[block as usize]);
-    block.is_some_and(|block| {
-        let last = (block.instructions.end as usize).checked_sub(1);
-        let jumps = |last: usize| matches!(function.code[last].flow, Flow::CondJump(_));
-        last.is_some_and(jumps) && block.successors.iter().any(|next| !body.contains(next))
-    })
+    function.code[at].mnemonic == "cmp" && fixed && leads_out(function, &found.members, at)
 }

@@ -14,7 +14,6 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
 use crate::constants::gains::CYCLES_WITHOUT_SHIFT;
 use crate::input::analysis_input::AnalysisInput;
-use crate::input::values::Value;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::value_steps::{Step, address_step};
@@ -72,23 +71,12 @@ pub(super) fn shift_by_loop(input: &AnalysisInput, found: &HotLoop<'_>) -> Optio
 
 /// Bytes between where a stored element was loaded and where it is stored, if it is the step of the loop.
 fn moved_by(found: &HotLoop<'_>, at: usize) -> Option<i64> {
-    let function = found.input;
-    let (values, data) = (&function.values, &function.data[at]);
-    let [access] = data.memory.as_slice() else {
-        return None;
-    };
-    let to = values.addresses(at).first().copied().flatten()?;
-    let stored = |one: &&(u8, Value)| {
-        let of_address = access.base == Some(one.0) || access.index == Some(one.0);
-        data.data_reads & (1 << one.0) != 0 && !of_address
-    };
-    let (_, value) = values.reads(at).iter().find(stored)?;
-    let from = found.loaded_from(*value)?;
+    let (from, to) = found.moved(at)?;
     let same = to.base.number == from.base.number && to.index == from.index;
     let shift = from.base.offset.wrapping_sub(to.base.offset);
     let steps = matches!(
-        address_step(function, found.index, &to),
+        address_step(found.input, found.index, &to),
         Some(Step::Constant(step)) if step.unsigned_abs() == shift.unsigned_abs()
     );
-    (same && shift != 0 && steps && !access.stack && to.bytes == from.bytes).then_some(shift)
+    (same && shift != 0 && steps).then_some(shift)
 }

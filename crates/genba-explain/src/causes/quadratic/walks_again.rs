@@ -11,7 +11,7 @@
 //! again is `redundant-computation` or `repeated-search`.
 
 use genba_code::Flow;
-use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ObservedFact};
+use genba_model::{Cause, Confirmation, Estimate, Fix, ObservedFact};
 use genba_observe::RepeatedLoop;
 
 use super::residual_fraction;
@@ -23,11 +23,12 @@ use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MIN_ENDS_NEAR, MIN_ENDS_NEAR_BY_KEYS, MIN_REPEATED_AMONG_FEW,
 };
 use crate::constants::time_shares::{MIN_SHARE_OF_QUADRATIC_LOOP, MOST_OF_IT};
-use crate::finding_site::of_the_loop_itself;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::input::values::Value;
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::hot_loops::time_of_runs;
+use crate::patterns::loop_exits::leads_out;
 use crate::patterns::loop_inputs::{meeting_places, meets_what_is_handed};
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
@@ -92,18 +93,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
     let each = share * all / runs as f64;
     let loads = members.iter().filter(|&&at| function.data[at].loads());
     let hottest = *loads.max_by(|&&a, &&b| function.heat[a].total_cmp(&function.heat[b]))?;
-    let executed = || {
-        members
-            .iter()
-            .copied()
-            .filter(|&at| function.counts[at] > 0)
-    };
-    let mut one = Candidate::new(
-        Cause::Quadratic,
-        Some(number),
-        of_the_loop_itself(function, executed, hottest),
-        Fix::ScanOnce,
-    );
+    let mut one = Candidate::new(Cause::Quadratic, Some(number), vec![hottest], Fix::ScanOnce);
     one.at = user.map(|user| site_of(&user.function, &user.module, user.address, &user.place));
     one.affected = members;
     one.share = Some(share);
@@ -119,12 +109,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             share: near.share,
             bursts: near.bursts,
         })
-        .fact(LoopFact::Time {
-            share: Some(of_loop),
-            iterations: cost.iterations,
-            cycles: of_loop * all / cost.iterations.max(1) as f64,
-            trip_count: Some(iterations),
-        }),
+        .fact(time_of_runs(of_loop, all, cost.iterations, runs)),
     )
 }
 
@@ -133,16 +118,9 @@ fn ends_by_comparisons(function: &FunctionInput, index: u32, members: &[usize]) 
     let mut leaves = false;
     meeting_places(function, index, members).all(|at| {
         let next = at + 1;
-        let successors = (function.flow.block_of(next)).map_or(&[][..], |block| {
-            &function.flow.blocks()[block as usize].successors
-        });
-        let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start as usize;
         let tested =
             (function.code.get(next)).is_some_and(|one| matches!(one.flow, Flow::CondJump(_)));
-        leaves |= tested
-            && successors
-                .iter()
-                .any(|to| members.binary_search(&first(to)).is_err());
+        leaves |= tested && leads_out(function, members, next);
         matches!(function.code[at].mnemonic, "cmp" | "test")
     }) && leaves
 }

@@ -2,7 +2,7 @@
 //! a look-up that is made by `contains` and again by `at`, a hash for the search and again for the insertion.
 
 use genba_code::Flow;
-use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
+use genba_model::{Cause, Estimate, Fix, ObservedFact};
 use genba_observe::LoopAgain;
 
 use super::left;
@@ -15,6 +15,7 @@ use crate::constants::observations::{
 };
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::hot_loops::time_of_runs;
 use crate::patterns::loop_inputs::computes_from_loads;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
@@ -220,12 +221,7 @@ impl LoopsOfFunction<'_> {
                 share: repeated,
                 bursts: again.1.seen.bursts,
             })
-            .fact(LoopFact::Time {
-                share: Some(share),
-                iterations,
-                cycles: share * all / iterations.max(1) as f64,
-                trip_count: Some(iterations as f64 / runs.max(1) as f64),
-            }),
+            .fact(time_of_runs(share, all, iterations, runs)),
         )
     }
 }

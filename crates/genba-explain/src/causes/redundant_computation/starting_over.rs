@@ -8,7 +8,7 @@
 //! reads a row again beside another one, and stores something else. A program that does all its work again and again.
 
 use genba_code::STACK_POINTER;
-use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
+use genba_model::{Cause, Estimate, Fix, ObservedFact};
 use genba_observe::RepeatedLoop;
 
 use crate::candidate::Candidate;
@@ -21,6 +21,7 @@ use crate::constants::observations::{
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::hot_loops::time_of_runs;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 
 /// Loops that make again from the beginning what is there already.
@@ -85,12 +86,7 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             stored_again,
             bursts: alike.bursts,
         })
-        .fact(LoopFact::Time {
-            share: Some(share),
-            iterations: cost.iterations,
-            cycles: share * all / cost.iterations.max(1) as f64,
-            trip_count: Some(iterations),
-        }),
+        .fact(time_of_runs(share, all, cost.iterations, runs)),
     )
 }
 

@@ -11,7 +11,7 @@
 //! **Source.** A. Nistor et al., "Toddler: detecting performance problems via similar memory-access patterns", ICSE 2013;
 //! R. Paige, S. Koenig, "Finite differencing of computable expressions", TOPLAS 4, 1982.
 
-use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
+use genba_model::{Cause, Estimate, Fix, ObservedFact};
 use genba_observe::RepeatedLoop;
 
 use crate::candidate::Candidate;
@@ -23,6 +23,7 @@ use crate::constants::observations::{
 };
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::hot_loops::time_of_runs;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 use crate::patterns::plain_sums::plain_sum;
 
@@ -92,11 +93,6 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             share: again.share,
             bursts: again.bursts,
         })
-        .fact(LoopFact::Time {
-            share: Some(share),
-            iterations: cost.iterations,
-            cycles: share * all / cost.iterations.max(1) as f64,
-            trip_count: Some(cost.iterations as f64 / runs as f64),
-        }),
+        .fact(time_of_runs(share, all, cost.iterations, runs)),
     )
 }

@@ -22,7 +22,7 @@
 mod again_elsewhere;
 mod descents;
 
-use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
+use genba_model::{Cause, Estimate, Fix, ObservedFact};
 use genba_observe::RepeatedLoop;
 
 use crate::candidate::Candidate;
@@ -36,6 +36,7 @@ use crate::constants::observations::{
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::hot_loops::time_of_runs;
 use crate::patterns::loop_inputs::{chooses_unseen, meets_what_is_handed};
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::{Comparison, exits_by_match, halves, search_of};
@@ -159,10 +160,5 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             distinct: seen.distinct_per_burst,
         }),
     };
-    Some(one.fact(LoopFact::Time {
-        share: Some(share),
-        iterations: cost.iterations,
-        cycles: share * all / cost.iterations.max(1) as f64,
-        trip_count: Some(iterations),
-    }))
+    Some(one.fact(time_of_runs(share, all, cost.iterations, runs)))
 }
