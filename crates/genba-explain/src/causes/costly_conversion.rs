@@ -141,7 +141,7 @@ fn converted(
     let seen = formats_seen(input, &user);
     let (kind, direct) = match (&user.format, conversion.kind) {
         (None, ConversionKind::Format) => cost_of_formats(seen)?,
-        _ => direct_cost(conversion, &user)?,
+        _ => direct_cost(input, conversion, &user)?,
     };
     let format = user.format.as_deref();
     let format = format.or(seen.first().map(|one| one.0.as_str()));
@@ -235,6 +235,7 @@ fn candidate(
 /// What is converted, and the cycles of doing it directly; `None` where nothing is converted, or
 /// nobody can say what.
 fn direct_cost(
+    input: &AnalysisInput,
     conversion: &Conversion,
     user: &ConversionUser,
 ) -> Option<(ConversionKind, Estimate)> {
@@ -250,8 +251,11 @@ fn direct_cost(
             true => direct_text_copy(),
             false => direct_conversion(kind),
         };
-        let sum =
-            |of: fn(&Estimate) -> f64| of(&text) + user.items * item.iter().map(of).sum::<f64>();
+        let float = direct_conversion(ConversionKind::FormatFloat);
+        let floats = floats_of_line(input, user);
+        let sum = |of: fn(&Estimate) -> f64| {
+            of(&text) + user.items * item.iter().map(of).sum::<f64>() + floats * of(&float)
+        };
         let cycles = Estimate {
             value: sum(|cost| cost.value),
             low: sum(|cost| cost.low),
@@ -267,6 +271,21 @@ fn direct_cost(
         return Some((kind, direct_conversion(kind)));
     }
     cost_of_format(format?)
+}
+
+/// Floating-point numbers among the values that a line formats, for each call: digits of those are not had as cheaply as
+/// those of integers.
+fn floats_of_line(input: &AnalysisInput, user: &ConversionUser) -> f64 {
+    let of_floats = input
+        .program
+        .conversions
+        .iter()
+        .filter(|one| one.kind == ConversionKind::FormatFloat);
+    let here = of_floats.flat_map(|one| &one.users).filter(|other| {
+        let (one, other) = (&user.call, &other.call);
+        (&one.function, &one.module, &one.place) == (&other.function, &other.module, &other.place)
+    });
+    here.map(|one| one.call.calls).sum::<f64>() / user.call.calls.max(1.0)
 }
 
 /// The formats that bursts saw a call hand over, with their part of the calls.

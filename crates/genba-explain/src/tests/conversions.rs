@@ -253,6 +253,16 @@ fn values_put_into_a_stream_are_reported_by_what_writing_them_directly_takes() {
     // No text is made where values go into one that is there.
     let existing = costly_conversion::detect(&of("core::fmt::write"));
     assert!((existing[0].residual_fraction.value - 76.0 / 150.0).abs() < 1e-3);
+    // A floating-point number among them.
+    let mut with_float = of("core::fmt::write");
+    let float = Conversion {
+        routine: "float_to_decimal_common_shortest".to_owned(),
+        kind: ConversionKind::FormatFloat,
+        share: 0.0,
+        ..with_float.program.conversions[0].clone()
+    };
+    with_float.program.conversions.push(float);
+    assert!(costly_conversion::detect(&with_float).is_empty());
 }
 
 /// A wrapper of `vfprintf` that hands on what bursts saw the library read as formats.
