@@ -8,6 +8,7 @@ use genba_profile::jit::code_index::is_generated_code;
 use genba_profile::reader::ModuleId;
 use serde::{Deserialize, Serialize};
 
+use crate::constants::counts::MAX_PART_THAT_CALLS;
 use crate::constants::search_limits::{
     MAX_ANALYSED_FUNCTIONS, MAX_ANALYSED_USERS_OF_SERVICE, MAX_CALLERS,
 };
@@ -416,10 +417,11 @@ fn call_target(
     let executed = index.executed(callee.module, callee.address, callee.end);
     let unit = (names.code.binary(ModuleId(callee.module)).ok())
         .and_then(|binary| binary.compile_unit_at(callee.address)?.name);
-    let calls_others = executed.iter().any(|one| {
+    let onwards = executed.iter().flat_map(|one| {
         let list = index.transfers_from(callee.module, one.address);
-        list.iter().any(|one| one.kind == TransferKind::Call)
+        list.iter().filter(|one| one.kind == TransferKind::Call)
     });
+    let onwards: u64 = onwards.map(|one| one.count).sum();
     Some(CallTarget {
         function: callee.name.clone(),
         module: index.modules[callee.module as usize].path.clone(),
@@ -427,7 +429,7 @@ fn call_target(
         unit,
         size: executed.len() as u32,
         instructions_per_call: callee.instructions as f64 / calls as f64,
-        calls_others,
+        calls_others: onwards as f64 > MAX_PART_THAT_CALLS * calls as f64,
     })
 }
 

@@ -24,7 +24,7 @@ pub struct CallTarget {
     pub size: u32,
     /// Its instructions executed for each call, its callees' not among them.
     pub instructions_per_call: f64,
-    /// Whether it calls others in turn.
+    /// Whether it calls others in turn, more than rarely.
     pub calls_others: bool,
 }
 
