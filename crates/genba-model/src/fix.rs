@@ -123,6 +123,10 @@ pub enum Fix {
         /// Digits whose power of it fits into a word.
         digits: u32,
     },
+    /// Divide by instructions, not bit by bit.
+    DivideAtOnce,
+    /// Look a key up in a table by its bits, instead of a search by halves.
+    TableByKey,
     /// Count trailing zeros with an instruction and shift once.
     CountTrailingZeros,
     /// Count leading zeros with an instruction and shift once.
@@ -180,6 +184,8 @@ pub enum Fix {
     SkipWalk,
     /// Do again only what has changed since the last pass.
     OnlyWhatChanged,
+    /// Go over the few that decide what changes, instead of asking of every element.
+    GoOverFewer,
     /// Walk a tree once for all that is looked for in it.
     WalkOnceForAll,
     /// Avoid moving the elements of an array.

@@ -8,7 +8,8 @@
 //! many words by a small constant, inside of another loop ([`crate::patterns::word_division`]): digits
 //! taken one at a time. Likewise, observed, a number of many words that is multiplied by a small factor
 //! again and again ([`genba_observe::LongProduct`]): digits added one at a time. Or a number of one word that is
-//! divided for each of its digits ([`super::digits_one_by_one`]). Or a number that is collected bit by bit ([`super::bits_one_by_one`]).
+//! divided for each of its digits ([`super::digits_one_by_one`]). Or a number that is collected, or divided, bit by bit ([`super::bits_one_by_one`]), or a search by halves in a constant table
+//! ([`super::table_searches`]).
 //!
 //! **Confirmation.** Several steps at once: `h·f⁴ + a·f³ + b·f² + c·f + d`; eight tables; several
 //! streams in parallel; the remainder of many steps taken once; a power of the divisor or factor for several
@@ -25,6 +26,7 @@ use genba_observe::LongProduct;
 use crate::candidate::Candidate;
 use crate::causes::bits_one_by_one::bits_one_by_one;
 use crate::causes::digits_one_by_one::digits_one_by_one;
+use crate::causes::table_searches::table_searches;
 use crate::constants::counts::{
     MIN_INDEPENDENT_LOOKUPS, MIN_INDEX_BYTES, MIN_SEARCHES, MIN_TRIPS_FOR_OTHER_HASH,
     MIN_WORDS_OF_LONG_NUMBER,
@@ -61,6 +63,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .chain(products_by_digit(input))
         .chain(digits_one_by_one(input))
         .chain(bits_one_by_one(input))
+        .chain(table_searches(input))
         .collect()
 }
 

@@ -48,6 +48,7 @@ mod staying_states;
 pub(crate) mod store_forward_stall;
 pub(crate) mod strided_access;
 mod table_growth;
+mod table_searches;
 pub(crate) mod tiny_callee_not_inlined;
 pub(crate) mod tls_lookup;
 mod unasked_results;

@@ -14,6 +14,13 @@ pub(crate) const MIN_CALLS_FOR_TABLE_OF_BYTES: u64 = 64 * 256;
 /// bits one by one.
 pub(crate) const MIN_BITS_AT_ONCE: f64 = 2.5;
 
+/// Bits of the longest number that is divided bit by bit.
+pub(crate) const MAX_BITS_OF_DIVISION: f64 = 128.0;
+
+/// Choices from which a chain of them is a search: in a table of 16 entries or more. Chosen: fewer choose otherwise (the
+/// smallest of three).
+pub(crate) const MIN_HALVING_STEPS: usize = 4;
+
 /// Iterations of a sum from which what enters and leaves is less. Chosen.
 pub(crate) const MIN_ELEMENTS_OF_WINDOW: f64 = 8.0;
 
@@ -183,6 +190,10 @@ pub(crate) const DOMINANT_TARGET_PART: f64 = 0.9;
 
 /// Executions of an indirect call, of the hottest one's, below which it is left out beside it. Chosen.
 pub(crate) const MIN_PART_OF_HOTTEST_CALL: f64 = 0.01;
+
+/// Calls that a function makes for each of its own up to which it is one without calls: inlined, the rare path goes on calling
+/// (a buffer is full, lengths are equal and the texts are compared). Chosen.
+pub(crate) const MAX_PART_THAT_CALLS: f64 = 0.1;
 
 /// Instructions per call above which an indirect call is little beside the work. Chosen.
 pub(crate) const MAX_INSTRUCTIONS_OF_INDIRECT_CALLEE: f64 = 100.0;

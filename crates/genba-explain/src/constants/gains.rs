@@ -497,6 +497,14 @@ pub(crate) const CYCLES_OF_WRAP: [f64; 3] = [2.0, 1.0, 5.0];
 /// to three cycles, or a dozen plain ones where the compiler may not use it.
 pub(crate) const CYCLES_OF_COUNTED_BITS: [f64; 3] = [5.0, 1.0, 14.0];
 
+/// Cycles of a division of two words by instructions: likely, least, most. Chosen: two multiplications by a reciprocal of two
+/// words with their sums, or two `div` (A. Fog, instruction tables: 18 to 90 cycles of 128 by 64 bits).
+pub(crate) const CYCLES_OF_WIDE_DIVISION: [f64; 3] = [40.0, 12.0, 100.0];
+
+/// Cycles of a look-up in a table of two or three stages: likely, least, most. Chosen: two or three loads that hit L1, each
+/// with a shift and a mask; look-ups of several keys run side by side.
+pub(crate) const CYCLES_OF_MULTISTAGE_TABLE: [f64; 3] = [12.0, 4.0, 25.0];
+
 /// Cycles of a look-up in a table of 256 results: likely, least, most. Chosen: two loads that hit L1.
 pub(crate) const CYCLES_OF_TABLE_OF_BYTES: [f64; 3] = [2.0, 0.5, 8.0];
 

@@ -34,6 +34,9 @@ pub(crate) const MAX_STEP_DEPTH: u32 = 8;
 /// for each place of a row and for each row.
 pub(crate) const MAX_LOOPS_AROUND_WINDOW: usize = 3;
 
+/// Operations from a choice to the address that is made of it.
+pub(crate) const MAX_STEPS_TO_CHOICE: u32 = 5;
+
 /// Operations from a position to the number of bits by which what is loaded there is shifted.
 pub(crate) const MAX_STEPS_TO_SHIFT: u32 = 5;
 

@@ -65,6 +65,20 @@ pub(crate) fn takes_apart(
     !site.targets.is_empty() && site.targets.iter().all(into_frame)
 }
 
+/// Whether a function reads what a register holds when it is called.
+pub(crate) fn takes(input: &AnalysisInput, target: &CallTarget, location: Location) -> bool {
+    let callee = index_of(input, &target.function, &target.module);
+    callee.is_some_and(|callee| {
+        let callee = &input.functions[callee];
+        let executed = (0..callee.code.len()).filter(|&at| callee.counts.get(at) > Some(&0));
+        executed.into_iter().any(|at| {
+            let reads = callee.values.reads(at).iter();
+            let mut data = reads.filter(|one| callee.data[at].data_reads & (1 << one.0) != 0);
+            data.any(|one| callee.values.location_at_entry(one.1) == Some(location))
+        })
+    })
+}
+
 /// What a call in a loop gets and moves on, as an iterator's step does: addresses that stay, through which alone the functions
 /// store that it reaches; none of a call that may store elsewhere.
 pub(crate) fn moved_on(

@@ -256,7 +256,7 @@ pub(crate) fn scans_for_constants(function: &FunctionInput, index: u32) -> bool 
 }
 
 /// Moves, comparisons, jumps and the arithmetic of addresses.
-fn is_plain(mnemonic: &str, shortcut: Shortcut) -> bool {
+pub(crate) fn is_plain(mnemonic: &str, shortcut: Shortcut) -> bool {
     const NAMES: [&str; 28] = [
         "cmp", "test", "lea", "add", "sub", "inc", "dec", "sar", "shr", "shl", "and", "or", "nop",
         "push", "pop", "cdqe", "cdq", "cqo", "neg", "not", "ucomiss", "ucomisd", "comiss",

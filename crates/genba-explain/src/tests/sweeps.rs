@@ -220,3 +220,81 @@ fn passes_that_change_many_elements_otherwise_renumber_nothing() {
         assert!(found.is_empty(), "{elements} {kind:?}");
     }
 }
+
+/// What a pass does with each element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asked {
+    /// Looks it up in a table: `if (bits[hash(*p) >> 32] & 1) *p = 0;`
+    Table,
+    /// Loads what it points to.
+    Pointer,
+    /// Counts those that are in the table.
+    Counted,
+}
+
+/// `for (p = begin; p != end; p++) if (looked_up(*p)) *p = 0;` of so many elements, of which one in so many is changed.
+fn take_away(elements: u64, kind: Asked, one_in: u64) -> FunctionInput {
+    let all = SWEEPS * elements;
+    let changed = all / one_in;
+    function(
+        "take_away",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            a.mov(rdi, qword_ptr(r15))?;
+            a.set_label(&mut head)?;
+            a.mov(qword_ptr(rsp + 0x30), rdi)?;
+            a.mov(r10, qword_ptr(rdi))?;
+            match kind {
+                Asked::Pointer => a.nop()?,
+                _ => a.imul_2(r10, r11)?,
+            }
+            match kind {
+                Asked::Pointer => a.nop()?,
+                _ => a.shr(r10, 32)?,
+            }
+            match kind {
+                Asked::Counted => a.add(rax, qword_ptr(rdx + r10))?,
+                Asked::Pointer => a.test(byte_ptr(r10), 1)?,
+                Asked::Table => a.test(byte_ptr(rdx + r10), 1)?,
+            }
+            a.je(next)?;
+            a.mov(rcx, qword_ptr(rsp + 0x30))?;
+            a.mov(qword_ptr(rcx), 0)?;
+            a.set_label(&mut next)?;
+            a.add(rdi, 8)?;
+            a.cmp(rdi, rsi)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            SWEEPS, all, all, all, all, all, all, changed, changed, all, all, all, SWEEPS,
+        ],
+        &[
+            0.0, 0.1, 0.2, 0.1, 0.1, 0.2, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.0,
+        ],
+        &[(6, all - changed), (11, all - SWEEPS)],
+    )
+}
+
+#[test]
+fn passes_that_look_each_element_up_and_change_hardly_any_are_quadratic() {
+    let found = quadratic::detect(&of_memory(vec![take_away(20_000, Asked::Table, 2000)], 4e6));
+    let fixes: Vec<&Fix> = found.iter().map(|one| &one.fix).collect();
+    assert_eq!(fixes, [&Fix::GoOverFewer]);
+    assert!(found[0].residual_fraction.value < 0.05);
+}
+
+#[test]
+fn passes_that_look_up_and_change_often_or_count_or_go_over_much_memory_are_not_needless() {
+    for (elements, kind, one_in, memory) in [
+        (20_000, Asked::Table, 10, 4e6),
+        (200, Asked::Table, 2000, 1e5),
+        (20_000, Asked::Table, 2000, 1e9),
+        (20_000, Asked::Pointer, 2000, 4e6),
+        (20_000, Asked::Counted, 2000, 4e6),
+    ] {
+        let found = quadratic::detect(&of_memory(vec![take_away(elements, kind, one_in)], memory));
+        let needless = found.iter().any(|one| one.fix == Fix::GoOverFewer);
+        assert!(!needless, "{elements} {kind:?} {one_in} {memory}");
+    }
+}

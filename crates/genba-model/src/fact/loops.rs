@@ -41,6 +41,20 @@ pub enum LoopFact {
         /// Bits that are looked at of a number on average.
         bits: f64,
     },
+    /// Bits of a quotient that the loop finds one by one.
+    QuotientBits {
+        /// Divisions.
+        divisions: u64,
+        /// Bits of each on average.
+        bits: f64,
+    },
+    /// Searches by halves in a table that does not change, each step of which waits for the one before.
+    HalvingSteps {
+        /// Searches.
+        searches: u64,
+        /// Steps of each at least.
+        steps: u32,
+    },
     /// Which bound explains the loop's cycles.
     Verdict(LoopVerdict),
     /// The loop-carried dependency chain that bounds the loop.
@@ -230,6 +244,8 @@ impl LoopFact {
             | Self::ShortTrips { .. }
             | Self::BitsOneByOne { .. }
             | Self::BitsCounted { .. }
+            | Self::QuotientBits { .. }
+            | Self::HalvingSteps { .. }
             | Self::BranchOutcomes { .. } => EvidenceSource::Counted,
             Self::Model { .. }
             | Self::Verdict(_)

@@ -42,6 +42,11 @@ pub enum QuadraticFact {
         /// Mean number of elements that one goes over.
         elements: f64,
     },
+    /// Passes that look each element up elsewhere, and do something about hardly any.
+    RareChanges {
+        /// Elements that something is done about at most.
+        changed: u64,
+    },
     /// Time in these passes.
     PassTime {
         /// Share of all time.

@@ -116,6 +116,14 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (n = 0; v >>= 1; )\n    n++;",
             "n = 63 - __builtin_clzll(v);",
         ),
+        Fix::DivideAtOnce => (
+            "for (i = 0; i < 64; i++) {\n    r = r << 1 | n >> 63;\n    n = n << 1 | (q = r >= d);\n    if (q) r -= d;\n}",
+            "q = n / d;\nr = n % d;",
+        ),
+        Fix::TableByKey => (
+            "entry = bsearch(&c, ranges, n, sizeof *ranges, compare);\nwidth = entry ? entry->width : 1;",
+            "width = widths[blocks[c >> 8]][c & 255];",
+        ),
         Fix::CountTrailingZeros => (
             "while ((v & 1) == 0)\n    v >>= 1;",
             "v >>= __builtin_ctzll(v);",
@@ -188,6 +196,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         Fix::OnlyWhatChanged => (
             "add(&table, item);\nupdate_index(&table);   /* all elements */",
             "add(&table, item);\ntable.changed = true;\n…\nif (table.changed) update_index(&table);   /* in look_up() */",
+        ),
+        Fix::GoOverFewer => (
+            "for (auto it = open.begin(); it != open.end(); )\n    it = done.count(*it) ? open.erase(it) : next(it);",
+            "for (auto id : done)   // the smaller one\n    open.erase(id);",
         ),
         Fix::WalkOnceForAll => (
             "for (v = variables; v; v = v->next)\n    if (count_uses(v, body) == 0)\n        drop(v);",

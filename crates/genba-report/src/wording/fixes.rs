@@ -176,6 +176,16 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Compute the highest bit from the count of leading zeros, one instruction: 63 - __builtin_clzll(v) in C, \
              std::bit_width(v) in C++20, v.ilog2() in Rust; zero needs a test of its own."
         }
+        Fix::DivideAtOnce => {
+            "Divide by instructions: `div` divides 128 by 64 bits where the quotient fits into a word (a long number from its \
+             highest word downwards); by a constant a multiplication with its reciprocal is faster still. unsigned __int128 \
+             in C, u128 in Rust have both."
+        }
+        Fix::TableByKey => {
+            "Make a table from the key's bits when the program is built: its upper bits choose a block, its lower ones \
+             the entry, and equal blocks are there once (as Unicode's properties are kept); or test the most frequent \
+             range before the search."
+        }
         Fix::CountTrailingZeros => {
             "Count the trailing zeros with an instruction and shift once: __builtin_ctzll(v) in C and \
              C++ (std::countr_zero in C++20), v.trailing_zeros() in Rust; zero needs a test of its own."
@@ -273,6 +283,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
         Fix::OnlyWhatChanged => {
             "Bring up to date only what has changed since the last pass: store it where it changes, or set a flag \
              there and make one pass where the result is first read."
+        }
+        Fix::GoOverFewer => {
+            "Go over the few that decide what changes (the smaller of two collections, a list of what is due) and look \
+             each of them up among the elements, instead of asking of every element."
         }
         Fix::WalkOnceForAll => {
             "Walk the tree once, and note for each element what it refers to: a counter in what is looked \

@@ -1,4 +1,5 @@
-//! What the instructions of a loop leave behind outside of their frames, by what was counted and observed.
+//! What the instructions of a loop leave behind outside of their frames, by what was counted and observed; and what they
+//! add up in registers.
 
 use std::cell::Cell;
 
@@ -7,10 +8,14 @@ use genba_code::Opaque;
 use super::rescan::is_in_frame;
 use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::observations::MIN_WITHOUT_EFFECT;
-use crate::constants::search_limits::MAX_DEPTH_OF_EFFECTS;
+use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::{MAX_DEPTH_OF_EFFECTS, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::{AnalysisInput, CallTarget};
+use crate::input::values::{Origin, Value};
 use crate::patterns::calls::index_of;
+use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
+use crate::patterns::positions::{Handed, carried};
 
 /// What instructions leave behind.
 pub(super) struct Effects<'a> {
@@ -96,4 +101,51 @@ impl<'a> Effects<'a> {
         self.stored_again.set(self.stored_again.get() || again);
         again
     }
+}
+
+/// Whether iterations hand on a sum: a value made of itself together with something that is loaded, called for or handed on
+/// beside it. A mask whose bits are cleared one by one is made of itself alone.
+pub(super) fn sums_up(found: &HotLoop<'_>) -> bool {
+    let function = found.input;
+    let body = function.flow.loop_blocks(found.index);
+    let usual = |made: &&Value| match function.values.origin(**made) {
+        Origin::Instruction(by) => found.times(by as usize) > SELDOM_EXECUTIONS,
+        _ => true,
+    };
+    let mut all = carried(function, body).into_values();
+    all.any(|value| {
+        let handed = Handed::of(function, body, value);
+        let mut made = handed.made.iter().filter(usual);
+        made.any(|&made| takes_itself_and_more(found, made, &handed.joins))
+    })
+}
+
+/// Whether a value is computed in the loop from one of these and from something else that changes.
+fn takes_itself_and_more(found: &HotLoop<'_>, made: Value, own: &[u32]) -> bool {
+    let (function, values) = (found.input, &found.input.values);
+    let (mut itself, mut more) = (false, false);
+    let mut known: Vec<u32> = Vec::new();
+    let mut work = vec![made];
+    while let Some(value) = work.pop() {
+        if own.contains(&value.number) {
+            itself = true;
+            continue;
+        }
+        let is_fixed = values.is_invariant(value, &function.flow, found.index);
+        if is_fixed || known.contains(&value.number) {
+            continue;
+        }
+        known.push(value.number);
+        match values.origin(value) {
+            Origin::Instruction(by) if known.len() <= MAX_VALUES_FOLLOWED => {
+                let data = &function.data[by as usize];
+                more |= data.loads() || data.opaque.is_some();
+                let reads = values.reads(by as usize).iter();
+                let taken = reads.filter(|one| one.0 < FLAGS && data.data_reads >> one.0 & 1 == 1);
+                work.extend(taken.map(|one| one.1));
+            }
+            _ => more = true,
+        }
+    }
+    itself && more
 }

@@ -25,6 +25,7 @@
 //! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
 //! Complexity", FSE 2007.
 
+mod best_by_calls;
 mod effects;
 mod idle_sweep;
 mod idle_walk;
@@ -56,6 +57,7 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, MAX_QUADRATIC_RESIDUAL};
 use crate::constants::time_shares::{MIN_SHARE_OF_LOOP_BESIDE_CALLS, MIN_SHARE_OF_QUADRATIC_LOOP};
+use crate::finding_site::of_the_loop_itself;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
@@ -141,7 +143,24 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             library_scan(input, index).or_else(|| recursive_search(input, index))
         }),
     );
+    for one in &mut found {
+        name_the_loop(input, one);
+    }
     found
+}
+
+/// Moves a site of one instruction to the function of the loop that has it, where it is of an accessor that was inlined.
+fn name_the_loop(input: &AnalysisInput, one: &mut Candidate) {
+    let (Some(number), &[at]) = (one.function, one.site.as_slice()) else {
+        return;
+    };
+    let function = &input.functions[number];
+    let members = || {
+        let affected = one.affected.iter().copied();
+        affected.filter(|&at| function.counts[at] > 0)
+    };
+    let site = of_the_loop_itself(function, members, at);
+    one.site = site;
 }
 
 /// Whether two findings are of the same instructions.

@@ -2,7 +2,7 @@
 //! large enough, the place of a key in a sorted list, the entry that was used least recently.
 //!
 //! **Signature.** A loop that passes a list or an array from its beginning, hundreds of elements for each of many items,
-//! and only tests what it loads: it stores and calls nothing, and hands on nothing but where it is and the best element
+//! and only tests what it loads: it stores and calls nothing (or only what answers, [`super::best_by_calls`]), and hands on nothing but where it is and the best element
 //! so far. Most searches end at an element that meets the predicate, or keep the minimum or maximum. In all they pass many
 //! times what the program's memory holds, so that they test the same elements again.
 //!
@@ -18,6 +18,7 @@
 
 use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
 
+use super::best_by_calls::best_by_calls;
 use super::list_links::{is_list_element, links_from};
 use super::rescan::{carries_positions_only, input_read};
 use super::residual_fraction;
@@ -25,6 +26,7 @@ use super::search::is_element;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
     LIST_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
+    SELDOM_EXECUTIONS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::observations::MIN_REPEATED_AMONG_FEW;
@@ -35,7 +37,7 @@ use crate::input::values::{Address, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::loop_inputs::meets_what_is_handed;
-use crate::patterns::observed_sites::ObservedSites;
+use crate::patterns::observed_sites::{ObservedSites, share_of_target};
 use crate::patterns::positions::{Course, Handed, carried};
 use crate::patterns::search_loops::{exits_by_match, search_of};
 use crate::patterns::value_steps::{Step, address_step, value_step};
@@ -45,10 +47,68 @@ pub(super) fn predicate_search(input: &AnalysisInput, found: &HotLoop<'_>) -> Op
     let function = found.input;
     let (elements, searches) = (found.trips?, found.cost.entries?);
     let is_long = elements >= MIN_ELEMENTS_PER_SEARCH && searches >= MIN_SEARCHES;
-    if !function.own || !is_long || found.has_opaque() || found.share < MIN_SHARE_OF_QUADRATIC_LOOP
-    {
+    let share = match found.has_opaque() {
+        true => (found.share + share_of_calls(input, found)).min(1.0),
+        false => found.share,
+    };
+    if !function.own || !is_long || share < MIN_SHARE_OF_QUADRATIC_LOOP {
         return None;
     }
+    let whole = || ObservedSites::of(input).is_none_or(|sites| sites.repeats_as_a_whole());
+    let (at, bytes, matches) = match found.has_opaque() {
+        true => best_by_calls(input, found)
+            .filter(|_| !whole())
+            .map(|(at, bytes)| (at, bytes, false))?,
+        false => shown_by_loop(input, found, searches, &whole)?,
+    };
+    let passed = found.cost.iterations as f64 * bytes as f64;
+    let holds = (input.program.max_rss_bytes?).max(input_read(input).unwrap_or(0) as f64);
+    if passed < MIN_PASSES_OVER_ALL_MEMORY * holds {
+        return None;
+    }
+    let each = share * cycles_of_all(input)? / searches as f64;
+    let fix = Fix::FindDirectly { best: !matches };
+    let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![at], fix);
+    one.affected.clone_from(&found.members);
+    one.share = Some(share);
+    one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP);
+    one.executions = Some(found.cost.iterations);
+    one.cycles = Some(found.cycles);
+    one.confirmation = Confirmation::InputSweep;
+    Some(
+        one.fact(QuadraticFact::PredicateSearches {
+            searches,
+            elements,
+            best: !matches,
+        })
+        .fact(QuadraticFact::SearchTime {
+            share,
+            cycles: each,
+        }),
+    )
+}
+
+/// Share of all time in what a loop calls, nearly always.
+fn share_of_calls(input: &AnalysisInput, found: &HotLoop<'_>) -> f64 {
+    let function = found.input;
+    let inside = |at: usize| found.members.binary_search(&at).is_ok();
+    let usual = (function.call_sites.iter())
+        .filter(|site| inside(site.at) && found.times(site.at) > SELDOM_EXECUTIONS);
+    let targets = usual.flat_map(|site| &site.targets);
+    targets
+        .map(|target| share_of_target(input, found.function, target))
+        .sum()
+}
+
+/// The load of an element, the bytes to the next, and whether searches end at an element that matches, of a loop that calls
+/// nothing.
+fn shown_by_loop(
+    input: &AnalysisInput,
+    found: &HotLoop<'_>,
+    searches: u64,
+    whole: &dyn Fn() -> bool,
+) -> Option<(usize, u64, bool)> {
+    let function = found.input;
     search_of(input, function, found.index)?;
     let (at, bytes, anew) = element(input, found)?;
     let is_link = |value: Value| !links_from(found, value).is_empty();
@@ -61,37 +121,10 @@ pub(super) fn predicate_search(input: &AnalysisInput, found: &HotLoop<'_>) -> Op
         return None;
     }
     let matches = exits_by_match(function, found.index) >= searches as f64 / 2.0;
-    let whole = || ObservedSites::of(input).is_none_or(|sites| sites.repeats_as_a_whole());
     // A distance from a key is another one for each search.
     let keyed = || meets_what_is_handed(function, found.index, &found.members);
     let best = || keeps_best(found) && !keyed() && !whole();
-    if !anew || !matches && !best() {
-        return None;
-    }
-    let passed = found.cost.iterations as f64 * bytes as f64;
-    let holds = (input.program.max_rss_bytes?).max(input_read(input).unwrap_or(0) as f64);
-    if passed < MIN_PASSES_OVER_ALL_MEMORY * holds {
-        return None;
-    }
-    let each = found.share * cycles_of_all(input)? / searches as f64;
-    let fix = Fix::FindDirectly { best: !matches };
-    let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![at], fix);
-    one.affected.clone_from(&found.members);
-    one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP);
-    one.executions = Some(found.cost.iterations);
-    one.cycles = Some(found.cycles);
-    one.confirmation = Confirmation::InputSweep;
-    Some(
-        one.fact(QuadraticFact::PredicateSearches {
-            searches,
-            elements,
-            best: !matches,
-        })
-        .fact(QuadraticFact::SearchTime {
-            share: found.share,
-            cycles: each,
-        }),
-    )
+    (anew && (matches || best())).then_some((at, bytes, matches))
 }
 
 /// The most frequent load of an element's field, the bytes from element to element, and whether searches begin at one
@@ -128,28 +161,36 @@ pub(super) fn begins_at_one_place(
     found: &HotLoop<'_>,
     address: &Address,
 ) -> bool {
-    let function = found.input;
-    let around = function.flow.loops()[found.index as usize].parent;
+    let list = is_list_element(found, address);
     let mut parts = [Some(address.base), address.index.map(|one| one.0)]
         .into_iter()
         .flatten()
         .map(|part| first_of(found, part));
-    parts.all(|first| {
-        let Some(first) = first else { return false };
-        match around {
-            Some(around) => value_step(function, around, first) == Some(Step::Constant(0)),
-            None => match function.values.origin(first) {
-                Origin::Constant => true,
-                Origin::Instruction(at) => {
-                    let at = at as usize;
-                    let list = is_list_element(found, address);
-                    function.data[at].loads() && (list || loads_the_same(input, found, at))
-                }
-                Origin::Entry => is_usual_argument(input, found, first),
-                Origin::Join(_) => false,
-            },
-        }
-    })
+    parts.all(|first| first.is_some_and(|first| stays_between_searches(input, found, first, list)))
+}
+
+/// Whether a value from outside of the loop is the same for each search, as far as it is known; what leads to a `list` may be
+/// loaded by anything.
+pub(super) fn stays_between_searches(
+    input: &AnalysisInput,
+    found: &HotLoop<'_>,
+    first: Value,
+    list: bool,
+) -> bool {
+    let function = found.input;
+    let around = function.flow.loops()[found.index as usize].parent;
+    match around {
+        Some(around) => value_step(function, around, first) == Some(Step::Constant(0)),
+        None => match function.values.origin(first) {
+            Origin::Constant => true,
+            Origin::Instruction(at) => {
+                let at = at as usize;
+                function.data[at].loads() && (list || loads_the_same(input, found, at))
+            }
+            Origin::Entry => is_usual_argument(input, found, first),
+            Origin::Join(_) => false,
+        },
+    }
 }
 
 /// Whether a load was observed to bring nearly always one of the few things that it brought the times before.
@@ -220,15 +261,47 @@ fn is_kept(found: &HotLoop<'_>, value: Value) -> bool {
 }
 
 /// Whether iterations hand on the best element of those before, or its place.
-fn keeps_best(found: &HotLoop<'_>) -> bool {
+pub(super) fn keeps_best(found: &HotLoop<'_>) -> bool {
+    best_so_far(found).next().is_some()
+}
+
+/// Whether code behind the loop reads such a one.
+pub(super) fn hands_best_on(found: &HotLoop<'_>) -> bool {
+    let function = found.input;
+    let values = &function.values;
+    let body = function.flow.loop_blocks(found.index);
+    let handed: Vec<u32> = best_so_far(found)
+        .flat_map(|value| {
+            let handed = Handed::of(function, body, value);
+            let made = handed.made.iter().map(|one| one.number);
+            handed
+                .joins
+                .iter()
+                .copied()
+                .chain(made)
+                .collect::<Vec<u32>>()
+        })
+        .collect();
+    let is_one = |value: &Value| handed.contains(&value.number);
+    let behind = (0..function.code.len())
+        .filter(|&at| function.counts[at] > 0 && found.members.binary_search(&at).is_err());
+    behind.into_iter().any(|at| {
+        let data = &function.data[at];
+        let mut reads = (values.reads(at).iter()).filter(|one| data.reads() >> one.0 & 1 == 1);
+        reads.any(|one| is_one(&one.1) || values.met(one.1).iter().any(is_one))
+    })
+}
+
+/// What iterations hand on until another replaces it.
+fn best_so_far<'a>(found: &'a HotLoop<'_>) -> impl Iterator<Item = Value> + 'a {
     let function = found.input;
     let body = function.flow.loop_blocks(found.index);
-    let replaced = |value: Value| {
+    let replaced = move |value: Value| {
         let handed = Handed::of(function, body, value);
         let others = handed.joins.iter().skip(1);
         let mut others = others.map(|&number| Value { number, offset: 0 });
         !handed.made.is_empty() || others.any(|one| !is_kept(found, one))
     };
-    let mut all = carried(function, body).into_values();
-    all.any(|value| is_kept(found, value) && replaced(value))
+    let all = carried(function, body).into_values();
+    all.filter(move |&value| is_kept(found, value) && replaced(value))
 }

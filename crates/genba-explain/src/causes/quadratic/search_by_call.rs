@@ -6,7 +6,7 @@
 //! nothing else. The function that compares may get something else before the key and the element: the two arguments
 //! after it are looked at where the first stays.
 
-use genba_code::{BlockId, Flow, Location, STACK_POINTER};
+use genba_code::{BlockId, Flow, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::residual_fraction;
@@ -20,12 +20,12 @@ use crate::constants::search_limits::{
     MAX_BYTES_OF_KEY_COPY, MAX_EXPRESSION_DEPTH, MAX_INSTRUCTIONS_TO_TEST, MAX_VALUES_FOLLOWED,
 };
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
 use crate::input::values::{Origin, Value};
-use crate::patterns::calls::{Call, cycles_of_all, index_of};
+use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::observed_sites::share_of_target;
-use crate::patterns::reading_calls::{moved_on, takes_apart};
+use crate::patterns::reading_calls::{moved_on, takes, takes_apart};
 use crate::patterns::search_loops::{is_comparison, is_usually_innermost, only_answers};
 use crate::patterns::text_skips::goes_through_text;
 use crate::patterns::value_steps::{Step, address_step};
@@ -259,20 +259,6 @@ impl<'a> Search<'a> {
             }),
         )
     }
-}
-
-/// Whether a function reads what a register holds when it is called.
-fn takes(input: &AnalysisInput, target: &CallTarget, location: Location) -> bool {
-    let callee = index_of(input, &target.function, &target.module);
-    callee.is_some_and(|callee| {
-        let callee = &input.functions[callee];
-        let executed = (0..callee.code.len()).filter(|&at| callee.counts.get(at) > Some(&0));
-        executed.into_iter().any(|at| {
-            let reads = callee.values.reads(at).iter();
-            let mut data = reads.filter(|one| callee.data[at].data_reads & (1 << one.0) != 0);
-            data.any(|one| callee.values.location_at_entry(one.1) == Some(location))
-        })
-    })
 }
 
 /// Whether a value was loaded through one of these pointers, or from where such a value points.

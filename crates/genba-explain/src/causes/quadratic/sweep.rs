@@ -5,7 +5,8 @@
 //! writes is read behind it. All passes together load many times what the program reads and has in memory, and many times
 //! what it stores: they go over the same elements again, which have not changed. Or all that the loop stores are the
 //! numbers that it has compared with the key, one (or another constant) more or less: what comes behind an item that
-//! goes or comes is renumbered.
+//! goes or comes is renumbered. Or no key stays, but each element is looked up elsewhere: a load's place is computed from
+//! it, or a function that only answers gets it (what is in another collection is taken from this one).
 //!
 //! **Near misses.** Sums, best elements and searches that hand on what they found (a register is read behind them);
 //! filters (they store often); bounds that are constants (a picture gone over for what is bright); elements that are made
@@ -14,14 +15,17 @@
 //!
 //! **Gain.** One look-up for each item and for each changed element is left.
 
+use genba_code::Opaque;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::rescan::input_read;
+use super::effects::sums_up;
+use super::predicate_search::hands_best_on;
+use super::rescan::{input_read, is_in_frame};
 use super::residual_fraction;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
     MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SWEEP, MIN_LOADED_PER_STORED, MIN_PASSES_OVER_ALL_MEMORY,
-    MIN_SEARCHES, SELDOM_EXECUTIONS,
+    MIN_SEARCHES, SELDOM_EXECUTIONS, USUAL_EXECUTIONS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::registers::{FLAGS, VECTORS};
@@ -31,7 +35,11 @@ use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::live_registers::live_registers;
+use crate::patterns::load_stalls::sources_where;
+use crate::patterns::loop_inputs::is_loaded_among;
 use crate::patterns::observed_sites::ObservedSites;
+use crate::patterns::reading_calls::is_store_outside;
+use crate::patterns::search_loops::only_answers;
 
 /// Passes over the same elements by a loop or by one of those around it.
 pub(super) fn sweep(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -51,22 +59,33 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     {
         return None;
     }
-    let key = found
-        .members
-        .iter()
-        .copied()
-        .find(|&at| compares_with_key(found, at))?;
-    let (changed, fix) = match rare_changes(found).filter(|_| goes_over_unchanged(input, found)) {
-        Some(changed) => (changed, Fix::HashLookup { strings: false }),
+    let members = || found.members.iter().copied();
+    let key = members().find(|&at| compares_with_key(found, at));
+    let looked_up = || members().find(|&at| looks_element_up(input, found, at));
+    let site = key.or_else(looked_up)?;
+    let rare = rare_changes(input, found).filter(|_| goes_over_unchanged(input, found));
+    let (changed, fix) = match rare {
+        Some(changed) if key.is_some() => (changed, Fix::HashLookup { strings: false }),
+        Some(changed) => (changed, Fix::GoOverFewer),
         // Without the shift one number is left to change for each item.
-        None if renumbers(found) => (sweeps, Fix::AvoidShifts),
+        None if key.is_some() && renumbers(found) => (sweeps, Fix::AvoidShifts),
         None => return None,
     };
-    if hands_on(found, fix == Fix::AvoidShifts) || !goes_over_same(input, found) {
+    let comes_of_it = match fix {
+        // Calls may take anything that stands in a register: what they take is no sum, and not the best one.
+        Fix::GoOverFewer => sums_up(found) || hands_best_on(found),
+        _ => hands_on(found, fix == Fix::AvoidShifts),
+    };
+    if comes_of_it || !goes_over_same(input, found) {
         return None;
     }
     let each = found.share * cycles_of_all(input)? / sweeps as f64;
-    let mut one = Candidate::new(Cause::Quadratic, Some(found.function), vec![key], fix);
+    let mut one = Candidate::new(
+        Cause::Quadratic,
+        Some(found.function),
+        vec![site],
+        fix.clone(),
+    );
     one.affected.clone_from(&found.members);
     one.share = Some(found.share);
     let look_ups = 1.0 + changed as f64 / sweeps as f64;
@@ -74,31 +93,118 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(Estimate::exact(each / elements));
     one.confirmation = Confirmation::InputSweep;
-    Some(
-        one.fact(QuadraticFact::LinearSearches {
-            searches: sweeps,
-            elements,
-            compared_by: None,
-        })
-        .fact(QuadraticFact::SearchTime {
-            share: found.share,
-            cycles: each,
-        }),
-    )
+    let share = found.share;
+    Some(match fix {
+        Fix::GoOverFewer => one
+            .fact(QuadraticFact::IdlePasses {
+                passes: sweeps,
+                elements,
+            })
+            .fact(QuadraticFact::RareChanges { changed })
+            .fact(QuadraticFact::PassTime {
+                share,
+                cycles: each,
+            }),
+        _ => one
+            .fact(QuadraticFact::LinearSearches {
+                searches: sweeps,
+                elements,
+                compared_by: None,
+            })
+            .fact(QuadraticFact::SearchTime {
+                share,
+                cycles: each,
+            }),
+    })
 }
 
-/// How often the loop stores or calls, if it does so for few elements.
-fn rare_changes(found: &HotLoop<'_>) -> Option<u64> {
+/// How often the loop stores or calls, if it does so for few elements. What it keeps in its frame for the few is no change,
+/// nor is a call that only answers.
+fn rare_changes(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<u64> {
     let function = found.input;
+    if keeps_usually(found) {
+        return None;
+    }
     let changes = |at: &usize| {
         let data = &function.data[*at];
-        data.opaque.is_some() || data.memory.iter().any(|one| one.writes)
+        data.opaque.is_some() && !only_answers_at(input, found, *at)
+            || data.memory.iter().any(is_store_outside)
     };
     let most = (found.members.iter().copied().filter(changes))
         .map(|at| function.counts[at])
         .max()
         .filter(|&most| most > 0)?;
     (most as f64 <= SELDOM_EXECUTIONS * found.cost.iterations as f64).then_some(most)
+}
+
+/// Whether the usual iteration stores in the frame what the usual iteration reads there: a sum.
+fn keeps_usually(found: &HotLoop<'_>) -> bool {
+    let function = found.input;
+    let usual = || {
+        let members = found.members.iter().copied();
+        let usual = members.filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
+        usual.flat_map(|at| {
+            let addresses = function.values.addresses(at).iter();
+            function.data[at].memory.iter().zip(addresses)
+        })
+    };
+    usual().any(|(access, to)| {
+        let same = |from: &Option<Address>| from.is_none() || from == to;
+        access.writes
+            && is_in_frame(access)
+            && (to.is_none() || usual().any(|(access, from)| access.reads && same(from)))
+    })
+}
+
+/// Whether all functions that a call reaches only answer.
+fn only_answers_at(input: &AnalysisInput, found: &HotLoop<'_>, at: usize) -> bool {
+    let site = found.input.call_sites.iter().find(|site| site.at == at);
+    site.is_some_and(|site| {
+        !site.targets.is_empty() && site.targets.iter().all(|one| only_answers(input, one))
+    })
+}
+
+/// Whether an instruction that each iteration executes looks an element up: it loads from a place that is computed from what
+/// the loop loads, or asks a function that only answers.
+fn looks_element_up(input: &AnalysisInput, found: &HotLoop<'_>, at: usize) -> bool {
+    let (function, values) = (found.input, &found.input.values);
+    let data = &function.data[at];
+    if found.times(at) < USUAL_EXECUTIONS {
+        return false;
+    }
+    if data.opaque == Some(Opaque::Call) {
+        return only_answers_at(input, found, at);
+    }
+    let loaded =
+        |value: Value| is_loaded_among(function, &found.members, value) && is_wide(found, value);
+    let computed = |part: Value| match values.origin(part) {
+        Origin::Instruction(by) => {
+            let by = by as usize;
+            let inside = found.members.binary_search(&by).is_ok();
+            inside && !function.data[by].loads() && {
+                let follows = |by: usize| !function.data[by].loads();
+                let sources = sources_where(function, found.index, &[part], &follows);
+                sources.into_iter().any(loaded)
+            }
+        }
+        _ => false,
+    };
+    let outside = data.memory.iter().any(|one| one.reads && !is_in_frame(one));
+    let mut places = values.addresses(at).iter().flatten();
+    outside
+        && data.loads()
+        && places.any(|place| {
+            computed(place.base) || place.index.is_some_and(|(index, _)| computed(index))
+        })
+}
+
+/// Whether a value was loaded with as many bytes as an element has.
+fn is_wide(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.input;
+    matches!(function.values.origin(value), Origin::Instruction(by) if {
+        let mut memory = function.data[by as usize].memory.iter();
+        memory.any(|one| one.reads && u64::from(one.bytes) >= MIN_ELEMENT_BYTES)
+    })
 }
 
 /// Whether all that the loop stores are elements that a constant was added to, which it has compared with the key
@@ -255,7 +361,12 @@ pub(super) fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) ->
         .functions
         .iter()
         .filter(|one| one.counts.len() == one.code.len());
-    let stores = counted.flat_map(|one| (0..one.code.len()).map(|at| one.bytes_moved(at, true)));
+    let stores = counted.flat_map(|one| {
+        let outside = |at: &usize| one.data[*at].memory.iter().any(is_store_outside);
+        (0..one.code.len())
+            .filter(outside)
+            .map(|at| one.bytes_moved(at, true))
+    });
     let stored: f64 = stores.sum();
     loaded(found) >= MIN_LOADED_PER_STORED * stored
 }

@@ -195,6 +195,15 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             "each iteration counts one bit of a number in a register: {} numbers of {bits:.1} bits on average",
             count(*numbers)
         ),
+        LoopFact::QuotientBits { divisions, bits } => format!(
+            "each iteration finds one bit of a quotient by shift, comparison and subtraction: {} divisions of {bits:.1} bits on average",
+            count(*divisions)
+        ),
+        LoopFact::HalvingSteps { searches, steps } => format!(
+            "{} searches by halves in a table at a fixed address, at least {steps} steps each, every one of which waits for the \
+             load, the comparison and the choice of the one before",
+            count(*searches)
+        ),
         LoopFact::ShortTrips {
             entries,
             elements,

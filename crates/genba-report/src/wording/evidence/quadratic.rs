@@ -56,6 +56,10 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             count(elements.round() as u64),
             count((*passes as f64 * elements).round() as u64)
         ),
+        QuadraticFact::RareChanges { changed } => format!(
+            "each element is looked up elsewhere, and something is done about {} of them at most",
+            count(*changed)
+        ),
         QuadraticFact::PassTime {
             share,
             cycles: each,

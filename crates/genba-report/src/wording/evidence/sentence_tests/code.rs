@@ -56,6 +56,14 @@ fn facts_about_loops() {
             numbers: 1_000_000,
             bits: 5.7,
         },
+        LoopFact::QuotientBits {
+            divisions: 8_000_000,
+            bits: 64.0,
+        },
+        LoopFact::HalvingSteps {
+            searches: 65_600_000,
+            steps: 9,
+        },
         LoopFact::BitsCounted {
             numbers: 1_000_000,
             bits: 31.4,

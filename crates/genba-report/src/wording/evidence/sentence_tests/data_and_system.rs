@@ -287,6 +287,7 @@ fn facts_about_threads_and_growth() {
             cycles: 21_000.0,
         },
         QuadraticFact::WalksStoreAgain,
+        QuadraticFact::RareChanges { changed: 20_000 },
         QuadraticFact::RecursiveWalks {
             walks: 803,
             elements: 2600.0,
