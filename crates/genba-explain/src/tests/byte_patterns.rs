@@ -468,3 +468,47 @@ fn word_searches_by_a_table_of_skips_are_found() {
     assert!(word_search(4, Skip::Letter).is_empty(), "short");
     assert!(word_search(10_000, Skip::Link).is_empty(), "no letters");
 }
+
+/// `for (; left; letters++) { size = *p < 0x80 ? 1 : 2; if (size > left) break; p += size; left -= size; }`, of which one
+/// in so many letters has two bytes.
+fn letters(one_in: u64) -> FunctionInput {
+    let long = ALL / one_in;
+    function(
+        "count",
+        |a| {
+            let (mut head, mut next) = (a.create_label(), a.create_label());
+            let (mut out, mut two) = (a.create_label(), a.create_label());
+            a.xor(esi, esi)?;
+            a.set_label(&mut head)?;
+            a.mov(edi, 1)?;
+            a.cmp(byte_ptr(rax), 0)?;
+            a.js(two)?;
+            a.set_label(&mut next)?;
+            a.cmp(rdi, rdx)?;
+            a.ja(out)?;
+            a.add(rax, rdi)?;
+            a.inc(rsi)?;
+            a.sub(rdx, rdi)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()?;
+            a.set_label(&mut two)?;
+            a.mov(edi, 2)?;
+            a.jmp(next)
+        },
+        &[
+            RUNS, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, ALL, RUNS, long, long,
+        ],
+        &[
+            0.0, 0.1, 0.2, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.0,
+        ],
+        &[(3, long), (9, ALL - RUNS)],
+    )
+}
+
+#[test]
+fn letters_that_are_nearly_always_one_byte_are_passed_byte_by_byte() {
+    let found = |one_in| bytewise_compare::detect(&program(vec![letters(one_in)]));
+    assert_eq!(found(100_000).len(), 1);
+    assert!(found(2).is_empty());
+}

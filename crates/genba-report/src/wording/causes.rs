@@ -15,7 +15,7 @@ pub(crate) fn title(cause: Cause) -> &'static str {
         Cause::DivisionAsOverflowCheck => "division used as an overflow check",
         Cause::LoopInvariantDivisor => "division by a loop-invariant divisor",
         Cause::FpLatencyChain => "floating-point reduction bound by latency",
-        Cause::IntegerLatencyChain => "checksum, hash or long division bound by latency",
+        Cause::IntegerLatencyChain => "checksum, hash, division or search bound by latency",
         Cause::PointerChase => "pointer chasing through slow memory",
         Cause::StridedAccess => "one cache line per iteration for a few bytes",
         Cause::CacheMiss => "cache misses at computed addresses",

@@ -7,7 +7,7 @@ use crate::constants::counts::MIN_MASK;
 use crate::constants::registers::XMM0;
 use crate::constants::search_limits::MAX_STEP_DEPTH;
 use crate::input::analysis_input::FunctionInput;
-use crate::input::values::{Address, Origin, Value};
+use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::value_steps::is_reloaded;
 
 impl Path {
@@ -127,8 +127,14 @@ impl Path {
             return Some(value.offset);
         }
         let depth = depth.checked_sub(1)?;
-        let Origin::Join(block) = function.values.origin(value) else {
-            return None;
+        let block = match function.values.origin(value) {
+            Origin::Join(block) => block,
+            Origin::Instruction(at) => {
+                let (from, more) = self.sum_with_usual_constant(function, at as usize)?;
+                let gained = self.gained(function, from, head, depth)?;
+                return gained.checked_add(more)?.checked_add(value.offset);
+            }
+            _ => return None,
         };
         if block == self.head || !self.blocks.contains(&block) {
             return None;
@@ -141,6 +147,40 @@ impl Path {
             }
         }
         first.checked_add(value.offset)
+    }
+
+    /// What an instruction of the path adds to a value, where the usual ways bring a constant for it: the size of a letter
+    /// that is nearly always one byte.
+    fn sum_with_usual_constant(&self, function: &FunctionInput, at: usize) -> Option<(Value, i64)> {
+        let data = &function.data[at];
+        if function.code[at].mnemonic != "add" || !data.memory.is_empty() {
+            return None;
+        }
+        let taken = (function.values.reads(at).iter())
+            .filter(|one| one.0 < XMM0 && data.data_reads >> one.0 & 1 == 1);
+        let operands: Vec<Value> = taken.map(|one| one.1).collect();
+        let &[one, other] = operands.as_slice() else {
+            return None;
+        };
+        match self.usual_constant(function, other) {
+            Some(constant) => Some((one, constant)),
+            None => self
+                .usual_constant(function, one)
+                .map(|constant| (other, constant)),
+        }
+    }
+
+    /// The constant that all usual ways bring where values meet.
+    fn usual_constant(&self, function: &FunctionInput, value: Value) -> Option<i64> {
+        if value.number == CONSTANT {
+            return Some(value.offset);
+        }
+        let Origin::Join(block) = function.values.origin(value) else {
+            return None;
+        };
+        let mut met = self.usually_met(function, block, value);
+        let first = met.next().filter(|one| one.number == CONSTANT)?;
+        (met.all(|one| one == first)).then(|| first.offset + value.offset)
     }
 
     pub(super) fn address_step(&self, function: &FunctionInput, address: &Address) -> Option<i64> {
