@@ -35,7 +35,7 @@ pub(crate) fn quotient_bits(found: &HotLoop<'_>) -> Option<usize> {
     let compares = names(&["cmp", "sub", "sbb"]).any(takes_divisor);
     let takes_away = names(&["sub", "sbb", "add", "adc"]).any(|at| !takes_divisor(at))
         || names(&["sub", "sbb"]).any(takes_divisor);
-    let chooses = function_chooses(found, &usual);
+    let chooses = chooses(found, &usual);
     (compares && takes_away && chooses).then_some(doubles)
 }
 
@@ -90,7 +90,7 @@ fn reads_what_stays(found: &HotLoop<'_>, at: usize) -> bool {
 }
 
 /// Whether an outcome of the comparison decides: a branch inside, a conditional move, or a mask made of a carry or sign.
-fn function_chooses(found: &HotLoop<'_>, usual: &[usize]) -> bool {
+fn chooses(found: &HotLoop<'_>, usual: &[usize]) -> bool {
     let function = found.input;
     let names = |at: &usize| function.code[*at].mnemonic;
     let masks = usual.iter().map(names).any(|name| {
