@@ -2,6 +2,7 @@
 
 mod alike_runs;
 mod allocation_wrappers;
+mod best_by_calls;
 mod bits_one_by_one;
 mod byte_patterns;
 mod bytes_from_memory;

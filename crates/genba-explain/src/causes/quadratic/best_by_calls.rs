@@ -3,9 +3,9 @@
 //!
 //! **Signature.** The loop and all that it calls store in their frames only, nearly always. It hands on counters and what
 //! is kept until another replaces it. An element is loaded a constant step behind the last one (as observed), from a
-//! place to which only what stays leads.
+//! place to which only what stays leads; the program stores little beside what the searches load.
 //!
-//! **Near misses.** Calls that get a key beside the element (a distance is another one for each search); sums, in registers
+//! **Near misses.** Elements that are made anew for each search; calls that get a key beside the element (a distance is another one for each search); sums, in registers
 //! or in the frame; the best of each of many rows.
 
 use genba_code::{DataFlow, Opaque, STACK_POINTER};

@@ -23,6 +23,7 @@ use super::list_links::{is_list_element, links_from};
 use super::rescan::{carries_positions_only, input_read};
 use super::residual_fraction;
 use super::search::is_element;
+use super::sweep::goes_over_unchanged;
 use crate::candidate::Candidate;
 use crate::constants::counts::{
     LIST_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
@@ -57,7 +58,7 @@ pub(super) fn predicate_search(input: &AnalysisInput, found: &HotLoop<'_>) -> Op
     let whole = || ObservedSites::of(input).is_none_or(|sites| sites.repeats_as_a_whole());
     let (at, bytes, matches) = match found.has_opaque() {
         true => best_by_calls(input, found)
-            .filter(|_| !whole())
+            .filter(|_| !whole() && goes_over_unchanged(input, found))
             .map(|(at, bytes)| (at, bytes, false))?,
         false => shown_by_loop(input, found, searches, &whole)?,
     };
