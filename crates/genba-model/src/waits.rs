@@ -33,7 +33,7 @@ pub struct Waits {
     /// Waits by place and object, longest first.
     pub waits: Vec<Wait>,
     /// Where the wall time of the whole went: what the leading thread did or waited for in the end,
-    /// longest first; shares add up to 1.
+    /// longest first, at most 50; the shares of fewer add up to 1.
     pub critical_path: Vec<PathStep>,
     /// Causes of needless waiting, largest gain first.
     pub findings: Vec<WaitFinding>,

@@ -9,7 +9,7 @@ use genba_stats::wilson;
 use crate::stacks::unknown_place;
 use crate::view::View;
 
-/// Most steps that are listed.
+/// Most steps that are listed; the document says so.
 const MAX_LISTED: usize = 50;
 /// Level of the intervals.
 const LEVEL: f64 = 0.95;

@@ -66,10 +66,12 @@ fn hold(all: &Value) {
             before = to;
         }
     }
-    let path: f64 = (list(all, "critical_path").iter())
-        .map(|step| number(&step["share"]["value"]))
-        .sum();
-    assert!(path == 0.0 || (0.98..1.02).contains(&path), "{path}: {all}");
+    let path = list(all, "critical_path");
+    let shares = path.iter().map(|step| number(&step["share"]["value"]));
+    let sum: f64 = shares.sum();
+    // A list that is full leaves the shortest steps out: a shell starts dozens of processes.
+    let least = if path.len() < 50 { 0.98 } else { 0.5 };
+    assert!(sum == 0.0 || (least..1.02).contains(&sum), "{sum}: {all}");
     for one in list(all, "waits") {
         assert_ne!(one["reason"], "running", "{one}");
     }
