@@ -8,20 +8,18 @@
 //! **Near misses.** Elements that are made anew for each search; calls that get a key beside the element (a distance is another one for each search); sums, in registers
 //! or in the frame; the best of each of many rows.
 
-use genba_code::{DataFlow, Opaque, STACK_POINTER};
+use genba_code::{Opaque, STACK_POINTER};
 
-use super::effects::sums_up;
+use super::effects::{is_of_frame, sums_in_frame, sums_up};
 use super::predicate_search::{keeps_best, stays_between_searches};
-use super::rescan::is_in_frame;
 use crate::constants::counts::{MIN_ELEMENT_BYTES, SELDOM_EXECUTIONS, USUAL_EXECUTIONS};
 use crate::constants::observations::MIN_REPEATED_AMONG_FEW;
 use crate::constants::registers::{ARGUMENTS, FLAGS};
 use crate::constants::search_limits::{MAX_DEPTH_OF_COMPARISON, MAX_VALUES_FOLLOWED};
-use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, CallSite};
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_at;
-use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::reading_calls::{is_store_outside, only_reads, takes};
 use crate::patterns::search_loops::is_plain;
@@ -40,7 +38,7 @@ pub(super) fn best_by_calls(input: &AnalysisInput, found: &HotLoop<'_>) -> Optio
             is_store_outside(access) && !to.is_some_and(|to| is_of_frame(function, to))
         });
         !outside
-            && !sums_in_frame(found, at, data)
+            && !sums_in_frame(found, at)
             && match data.opaque {
                 None => is_plain(function.code[at].mnemonic, data.shortcut),
                 Some(Opaque::Call) => {
@@ -84,41 +82,6 @@ fn asks_of_element(input: &AnalysisInput, found: &HotLoop<'_>, site: &CallSite) 
             only_reads(input, target, MAX_DEPTH_OF_COMPARISON)
                 && !(ARGUMENTS.iter()).any(|&one| takes(input, target, one) && is_key(one))
         })
-}
-
-/// Whether an address is one of the function's own frame, by way of a frame pointer as well.
-fn is_of_frame(function: &FunctionInput, address: Address) -> bool {
-    let base = Value {
-        offset: 0,
-        ..address.base
-    };
-    function.values.location_at_entry(base) == Some(STACK_POINTER)
-}
-
-/// Whether an instruction stores in the frame what it makes of what stands there.
-fn sums_in_frame(found: &HotLoop<'_>, at: usize, data: &DataFlow) -> bool {
-    let function = found.input;
-    let values = &function.values;
-    let mut stores = (data.memory.iter().zip(values.addresses(at))).filter(|(access, to)| {
-        let by_pointer = || to.is_some_and(|to| is_of_frame(function, to));
-        access.writes && (is_in_frame(access) || by_pointer())
-    });
-    stores.any(|(access, to)| {
-        let Some(to) = to else { return true };
-        let stored: Vec<Value> = (values.reads(at).iter())
-            .filter(|one| one.0 < FLAGS && data.data_reads >> one.0 & 1 == 1)
-            .map(|one| one.1)
-            .collect();
-        let follows = |by: usize| !function.data[by].loads();
-        let loads_it = |value: &Value| match values.origin(*value) {
-            Origin::Instruction(by) => values.addresses(by as usize).contains(&Some(*to)),
-            _ => false,
-        };
-        access.reads
-            || sources_where(function, found.index, &stored, &follows)
-                .iter()
-                .any(loads_it)
-    })
 }
 
 /// Whether all that an address is made of, what is loaded on the way as well, comes from values that are the same for each

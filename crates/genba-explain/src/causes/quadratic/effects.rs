@@ -1,19 +1,20 @@
 //! What the instructions of a loop leave behind outside of their frames, by what was counted and observed; and what they
-//! add up in registers.
+//! add up in registers and in the frame.
 
 use std::cell::Cell;
 
-use genba_code::Opaque;
+use genba_code::{Opaque, STACK_POINTER};
 
 use super::rescan::is_in_frame;
 use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::observations::MIN_WITHOUT_EFFECT;
 use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::{MAX_DEPTH_OF_EFFECTS, MAX_VALUES_FOLLOWED};
-use crate::input::analysis_input::{AnalysisInput, CallTarget};
-use crate::input::values::{Origin, Value};
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::values::{Address, Origin, Value};
 use crate::patterns::calls::index_of;
 use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 use crate::patterns::positions::{Handed, carried};
 
@@ -148,4 +149,39 @@ fn takes_itself_and_more(found: &HotLoop<'_>, made: Value, own: &[u32]) -> bool 
         }
     }
     itself && more
+}
+
+/// Whether an address is one of the function's own frame, by way of a frame pointer as well.
+pub(super) fn is_of_frame(function: &FunctionInput, address: Address) -> bool {
+    let base = Value {
+        offset: 0,
+        ..address.base
+    };
+    function.values.location_at_entry(base) == Some(STACK_POINTER)
+}
+
+/// Whether an instruction stores in the frame what it makes of what stands there.
+pub(super) fn sums_in_frame(found: &HotLoop<'_>, at: usize) -> bool {
+    let function = found.input;
+    let (values, data) = (&function.values, &function.data[at]);
+    let mut stores = (data.memory.iter().zip(values.addresses(at))).filter(|(access, to)| {
+        let by_pointer = || to.is_some_and(|to| is_of_frame(function, to));
+        access.writes && (is_in_frame(access) || by_pointer())
+    });
+    stores.any(|(access, to)| {
+        let Some(to) = to else { return true };
+        let stored: Vec<Value> = (values.reads(at).iter())
+            .filter(|one| one.0 < FLAGS && data.data_reads >> one.0 & 1 == 1)
+            .map(|one| one.1)
+            .collect();
+        let follows = |by: usize| !function.data[by].loads();
+        let loads_it = |value: &Value| match values.origin(*value) {
+            Origin::Instruction(by) => values.addresses(by as usize).contains(&Some(*to)),
+            _ => false,
+        };
+        access.reads
+            || sources_where(function, found.index, &stored, &follows)
+                .iter()
+                .any(loads_it)
+    })
 }

@@ -18,7 +18,7 @@
 use genba_code::Opaque;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::effects::sums_up;
+use super::effects::{sums_in_frame, sums_up};
 use super::predicate_search::hands_best_on;
 use super::rescan::{input_read, is_in_frame};
 use super::residual_fraction;
@@ -122,7 +122,9 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
 /// nor is a call that only answers.
 fn rare_changes(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<u64> {
     let function = found.input;
-    if keeps_usually(found) {
+    let mut usual =
+        (found.members.iter().copied()).filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
+    if usual.any(|at| sums_in_frame(found, at)) {
         return None;
     }
     let changes = |at: &usize| {
@@ -135,25 +137,6 @@ fn rare_changes(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<u64> {
         .max()
         .filter(|&most| most > 0)?;
     (most as f64 <= SELDOM_EXECUTIONS * found.cost.iterations as f64).then_some(most)
-}
-
-/// Whether the usual iteration stores in the frame what the usual iteration reads there: a sum.
-fn keeps_usually(found: &HotLoop<'_>) -> bool {
-    let function = found.input;
-    let usual = || {
-        let members = found.members.iter().copied();
-        let usual = members.filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
-        usual.flat_map(|at| {
-            let addresses = function.values.addresses(at).iter();
-            function.data[at].memory.iter().zip(addresses)
-        })
-    };
-    usual().any(|(access, to)| {
-        let same = |from: &Option<Address>| from.is_none() || from == to;
-        access.writes
-            && is_in_frame(access)
-            && (to.is_none() || usual().any(|(access, from)| access.reads && same(from)))
-    })
 }
 
 /// Whether all functions that a call reaches only answer.
