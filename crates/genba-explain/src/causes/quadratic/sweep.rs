@@ -18,7 +18,7 @@
 use genba_code::Opaque;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::effects::{sums_in_frame, sums_up};
+use super::effects::{is_of_frame, sums_in_frame, sums_up};
 use super::predicate_search::hands_best_on;
 use super::rescan::{input_read, is_in_frame};
 use super::residual_fraction;
@@ -345,7 +345,13 @@ pub(super) fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) ->
         .iter()
         .filter(|one| one.counts.len() == one.code.len());
     let stores = counted.flat_map(|one| {
-        let outside = |at: &usize| one.data[*at].memory.iter().any(is_store_outside);
+        // A frame pointer is as good as the stack pointer.
+        let outside = |at: &usize| {
+            let mut accesses = one.data[*at].memory.iter().zip(one.values.addresses(*at));
+            accesses.any(|(access, to)| {
+                is_store_outside(access) && !to.is_some_and(|to| is_of_frame(one, to))
+            })
+        };
         (0..one.code.len())
             .filter(outside)
             .map(|at| one.bytes_moved(at, true))
