@@ -184,7 +184,7 @@ pub enum Fix {
     SkipWalk,
     /// Do again only what has changed since the last pass.
     OnlyWhatChanged,
-    /// Go over the few that decide what changes, instead of asking of every element.
+    /// Go over the few that decide what changes, instead of looking at every element.
     GoOverFewer,
     /// Walk a tree once for all that is looked for in it.
     WalkOnceForAll,

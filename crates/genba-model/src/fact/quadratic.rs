@@ -44,7 +44,7 @@ pub enum QuadraticFact {
     },
     /// Passes that look each element up elsewhere, and do something about hardly any.
     RareChanges {
-        /// Elements that something is done about at most.
+        /// Elements for which the loop stores or calls, at most.
         changed: u64,
     },
     /// Time in these passes.

@@ -286,7 +286,7 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::GoOverFewer => {
             "Go over the few that decide what changes (the smaller of two collections, a list of what is due) and look \
-             each of them up among the elements, instead of asking of every element."
+             each of them up among the elements, instead of looking at every element."
         }
         Fix::WalkOnceForAll => {
             "Walk the tree once, and note for each element what it refers to: a counter in what is looked \

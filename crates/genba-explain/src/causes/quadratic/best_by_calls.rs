@@ -10,7 +10,7 @@
 
 use genba_code::{Opaque, STACK_POINTER};
 
-use super::effects::{is_of_frame, sums_in_frame, sums_up};
+use super::effects::{stores_outside, sums_in_frame, sums_up};
 use super::predicate_search::{keeps_best, stays_between_searches};
 use crate::constants::counts::{MIN_ELEMENT_BYTES, SELDOM_EXECUTIONS, USUAL_EXECUTIONS};
 use crate::constants::observations::MIN_REPEATED_AMONG_FEW;
@@ -21,7 +21,7 @@ use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_at;
 use crate::patterns::observed_sites::ObservedSites;
-use crate::patterns::reading_calls::{is_store_outside, only_reads, takes};
+use crate::patterns::reading_calls::{only_reads, takes};
 use crate::patterns::search_loops::is_plain;
 
 /// The load of an element, and the bytes from one to the next, of a loop that searches for the best one by calls.
@@ -33,11 +33,7 @@ pub(super) fn best_by_calls(input: &AnalysisInput, found: &HotLoop<'_>) -> Optio
     };
     let tests = |at: usize| {
         let data = &function.data[at];
-        let mut accesses = data.memory.iter().zip(function.values.addresses(at));
-        let outside = accesses.any(|(access, to)| {
-            is_store_outside(access) && !to.is_some_and(|to| is_of_frame(function, to))
-        });
-        !outside
+        !stores_outside(function, at)
             && !sums_in_frame(found, at)
             && match data.opaque {
                 None => is_plain(function.code[at].mnemonic, data.shortcut),

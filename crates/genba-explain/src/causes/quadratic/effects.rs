@@ -17,6 +17,7 @@ use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::load_stalls::sources_where;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 use crate::patterns::positions::{Handed, carried};
+use crate::patterns::reading_calls::is_store_outside;
 
 /// What instructions leave behind.
 pub(super) struct Effects<'a> {
@@ -151,8 +152,19 @@ fn takes_itself_and_more(found: &HotLoop<'_>, made: Value, own: &[u32]) -> bool 
     itself && more
 }
 
+/// Whether an instruction stores elsewhere than in its function's frame.
+pub(super) fn stores_outside(function: &FunctionInput, at: usize) -> bool {
+    let addresses = function.values.addresses(at);
+    let of_frame = |number: usize| {
+        let address = addresses.get(number).copied().flatten();
+        address.is_some_and(|address| is_of_frame(function, address))
+    };
+    let mut accesses = function.data[at].memory.iter().enumerate();
+    accesses.any(|(number, access)| is_store_outside(access) && !of_frame(number))
+}
+
 /// Whether an address is one of the function's own frame, by way of a frame pointer as well.
-pub(super) fn is_of_frame(function: &FunctionInput, address: Address) -> bool {
+fn is_of_frame(function: &FunctionInput, address: Address) -> bool {
     let base = Value {
         offset: 0,
         ..address.base

@@ -18,7 +18,7 @@
 use genba_code::Opaque;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::effects::{is_of_frame, sums_in_frame, sums_up};
+use super::effects::{stores_outside, sums_in_frame, sums_up};
 use super::predicate_search::hands_best_on;
 use super::rescan::{input_read, is_in_frame};
 use super::residual_fraction;
@@ -38,7 +38,6 @@ use crate::patterns::live_registers::live_registers;
 use crate::patterns::load_stalls::sources_where;
 use crate::patterns::loop_inputs::is_loaded_among;
 use crate::patterns::observed_sites::ObservedSites;
-use crate::patterns::reading_calls::is_store_outside;
 use crate::patterns::search_loops::only_answers;
 
 /// Passes over the same elements by a loop or by one of those around it.
@@ -130,7 +129,7 @@ fn rare_changes(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<u64> {
     let changes = |at: &usize| {
         let data = &function.data[*at];
         data.opaque.is_some() && !only_answers_at(input, found, *at)
-            || data.memory.iter().any(is_store_outside)
+            || stores_outside(function, *at)
     };
     let most = (found.members.iter().copied().filter(changes))
         .map(|at| function.counts[at])
@@ -345,13 +344,7 @@ pub(super) fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) ->
         .iter()
         .filter(|one| one.counts.len() == one.code.len());
     let stores = counted.flat_map(|one| {
-        // A frame pointer is as good as the stack pointer.
-        let outside = |at: &usize| {
-            let mut accesses = one.data[*at].memory.iter().zip(one.values.addresses(*at));
-            accesses.any(|(access, to)| {
-                is_store_outside(access) && !to.is_some_and(|to| is_of_frame(one, to))
-            })
-        };
+        let outside = |at: &usize| stores_outside(one, *at);
         (0..one.code.len())
             .filter(outside)
             .map(|at| one.bytes_moved(at, true))

@@ -57,7 +57,7 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             count((*passes as f64 * elements).round() as u64)
         ),
         QuadraticFact::RareChanges { changed } => format!(
-            "each element is looked up elsewhere, and something is done about {} of them at most",
+            "each element is looked up elsewhere; at most {} of all of them lead to a store or a call",
             count(*changed)
         ),
         QuadraticFact::PassTime {
