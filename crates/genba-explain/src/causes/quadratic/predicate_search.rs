@@ -293,6 +293,22 @@ pub(super) fn hands_best_on(found: &HotLoop<'_>) -> bool {
     })
 }
 
+/// Whether iterations compare with such a one, wherever it goes then: registers are few, and it may be in the frame.
+pub(super) fn compares_with_best(found: &HotLoop<'_>) -> bool {
+    let function = found.input;
+    let body = function.flow.loop_blocks(found.index);
+    let kept: Vec<u32> = best_so_far(found)
+        .flat_map(|value| Handed::of(function, body, value).joins)
+        .collect();
+    found.usual().any(|at| {
+        let compares = function.code[at].mnemonic;
+        let data = &function.data[at];
+        let mut reads = function.values.reads(at).iter();
+        (compares == "cmp" || compares.contains("comis"))
+            && reads.any(|one| data.data_reads >> one.0 & 1 == 1 && kept.contains(&one.1.number))
+    })
+}
+
 /// What iterations hand on until another replaces it.
 fn best_so_far<'a>(found: &'a HotLoop<'_>) -> impl Iterator<Item = Value> + 'a {
     let function = found.input;

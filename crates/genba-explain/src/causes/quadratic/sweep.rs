@@ -19,7 +19,7 @@ use genba_code::Opaque;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use super::effects::{stores_outside, sums_in_frame, sums_up};
-use super::predicate_search::hands_best_on;
+use super::predicate_search::{compares_with_best, hands_best_on};
 use super::rescan::{input_read, is_in_frame};
 use super::residual_fraction;
 use crate::candidate::Candidate;
@@ -72,7 +72,7 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     };
     let comes_of_it = match fix {
         // Calls may take anything that stands in a register: what they take is no sum, and not the best one.
-        Fix::GoOverFewer => sums_up(found) || hands_best_on(found),
+        Fix::GoOverFewer => sums_up(found) || hands_best_on(found) || compares_with_best(found),
         _ => hands_on(found, fix == Fix::AvoidShifts),
     };
     if comes_of_it || !goes_over_same(input, found) {
