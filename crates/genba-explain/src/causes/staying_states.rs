@@ -3,6 +3,11 @@
 //! **Signature.** An innermost loop over a stream of bytes that waits for a chain through a table of states: what an
 //! iteration looks up is the state of the next. Observed: it is nearly always the same state, for runs of many bytes.
 //! Or a loop around one that follows the table, of which a load that depends on the state is the same as the time before.
+//! Or the state is kept in memory: a small number that an iteration loads from one place and by which it looks into a
+//! table, nearly always the same; what the loop calls for each byte belongs to the machine.
+//!
+//! **Near misses.** Words instead of bytes; states that change every few bytes; tables whose address is kept in memory; a
+//! number that never changes (a mode: its tests leave the loop).
 //!
 //! **Confirmation.** A test of many bytes at once for whether they keep the state, in front of the table.
 //!
@@ -11,18 +16,24 @@
 //! **Source.** D. Lemire, J. Keiser, "Validating UTF-8 in less than one instruction per byte", Software: Practice and
 //! Experience 51, 2021 (runs of ASCII in front of the automaton).
 
+use genba_code::STACK_POINTER;
 use genba_loop_model::chain_mnemonics;
 use genba_model::{Cause, Estimate, Fix, LoopFact, ObservedFact};
 
 use crate::candidate::Candidate;
-use crate::constants::gains::{CYCLES_OF_KEPT_BYTE, CYCLES_OF_KEPT_RUN, MAX_RESIDUAL};
+use crate::constants::counts::MAX_BYTES_OF_STATE;
+use crate::constants::gains::{
+    CALLED_FOR_BYTES_SAVED, CYCLES_OF_KEPT_BYTE, CYCLES_OF_KEPT_RUN, MAX_RESIDUAL,
+};
 use crate::constants::observations::{MIN_BURSTS, MIN_BYTES_IN_STATE, MIN_SEEN, MIN_STAYING};
 use crate::constants::time_shares::{MIN_SHARE_OF_CHAIN_LOOP, MOST_OF_IT};
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
+use crate::input::values::Value;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::latency_chain::waits;
-use crate::patterns::load_stalls::sources;
-use crate::patterns::observed_sites::{ObservedSites, is_enough};
+use crate::patterns::load_stalls::{sources, sources_where};
+use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::positions::{Course, Handed, carried};
 use crate::patterns::value_steps::{Step, address_step};
 
@@ -32,9 +43,15 @@ pub(crate) fn staying_states(input: &AnalysisInput) -> Vec<Candidate> {
         return Vec::new();
     };
     let loops = hot_loops(input, MIN_SHARE_OF_CHAIN_LOOP).into_iter();
-    let own = loops.filter(|one| one.input.own && !one.has_opaque());
     let mut found: Vec<Candidate> = Vec::new();
-    for one in own {
+    for one in loops.filter(|one| one.input.own) {
+        if let Some(in_memory) = state_in_memory(&sites, &one).and_then(|it| candidate(&one, &it)) {
+            found.push(with_callees(input, &one, in_memory));
+            continue;
+        }
+        if one.has_opaque() {
+            continue;
+        }
         let in_chain = || waits(&one).then(|| state_in_chain(&sites, &one)).flatten();
         if let Some(of_chain) = in_chain().and_then(|state| candidate(&one, &state)) {
             found.push(of_chain);
@@ -109,24 +126,84 @@ fn state_in_chain(sites: &ObservedSites<'_>, one: &HotLoop<'_>) -> Option<State>
     let function = one.input;
     let chain = one.cost.chain.iter().map(|&at| at as usize);
     let mut loads = chain.filter(|&at| function.data[at].loads());
-    loads.find_map(|at| {
-        let point = sites.point(one.function, at)?;
-        let mut values = sites.observed.operand_values.iter();
-        let seen = values.find(|seen| seen.at == point && !seen.stored && seen.size <= 8)?;
-        let usual = seen.values.first()?;
-        let enough = seen.executions >= MIN_SEEN && seen.bursts >= MIN_BURSTS;
-        (enough && usual.share.low >= MIN_STAYING).then(|| State {
-            at,
-            stays: usual.share,
-            fact: ObservedFact::KnownValue {
-                instruction: function.code[at].text.clone(),
-                value: usual.value.to_string(),
-                share: usual.share,
-                executions: function.counts[at],
-                bursts: seen.bursts,
-            },
-        })
+    loads.find_map(|at| nearly_always_one(sites, one, at))
+}
+
+/// A load that brings one value nearly always.
+fn nearly_always_one(sites: &ObservedSites<'_>, one: &HotLoop<'_>, at: usize) -> Option<State> {
+    let function = one.input;
+    let point = sites.point(one.function, at)?;
+    let mut values = sites.observed.operand_values.iter();
+    let seen = values.find(|seen| seen.at == point && !seen.stored && seen.size <= 8)?;
+    let usual = seen.values.first()?;
+    let enough = seen.executions >= MIN_SEEN && seen.bursts >= MIN_BURSTS;
+    (enough && usual.share.low >= MIN_STAYING).then(|| State {
+        at,
+        stays: usual.share,
+        fact: ObservedFact::KnownValue {
+            instruction: function.code[at].text.clone(),
+            value: usual.value.to_string(),
+            share: usual.share,
+            executions: function.counts[at],
+            bursts: seen.bursts,
+        },
     })
+}
+
+/// A load of a small number from one place, by which iterations look into a table, and that is nearly always the same,
+/// though not always.
+fn state_in_memory(sites: &ObservedSites<'_>, one: &HotLoop<'_>) -> Option<State> {
+    let function = one.input;
+    let values = &function.values;
+    let of_one_place = |at: usize| {
+        let accesses = function.data[at].memory.iter();
+        (accesses.zip(values.addresses(at))).any(|(access, address)| {
+            let stays =
+                |address| address_step(function, one.index, address) == Some(Step::Constant(0));
+            let in_frame = access.base == Some(STACK_POINTER) && access.index.is_none();
+            access.reads
+                && access.bytes <= MAX_BYTES_OF_STATE
+                && (in_frame || address.as_ref().is_some_and(stays))
+        })
+    };
+    let chooses = |at: usize| {
+        let loaded: Vec<u32> = values.writes(at).iter().map(|one| one.1.number).collect();
+        // What only loads brings another value.
+        let computes = |by: usize| {
+            !function.data[by].loads() || !function.code[by].mnemonic.starts_with("mov")
+        };
+        one.usual().filter(|&other| other != at).any(|other| {
+            let addresses = values.addresses(other).iter().flatten();
+            let parts = addresses.flat_map(|to| [Some(to.base), to.index.map(|one| one.0)]);
+            let roots: Vec<Value> = parts.flatten().collect();
+            let made_of = sources_where(function, one.index, &roots, &computes);
+            function.data[other].loads()
+                && made_of.iter().any(|value| loaded.contains(&value.number))
+        })
+    };
+    let mut loads = one.usual().filter(|&at| function.data[at].loads());
+    loads.find_map(|at| {
+        let state = nearly_always_one(sites, one, at)?;
+        (state.stays.value < 1.0 && of_one_place(at) && chooses(at)).then_some(state)
+    })
+}
+
+/// With the time of what the loop calls for most bytes: a part of it is the machine's.
+fn with_callees(input: &AnalysisInput, one: &HotLoop<'_>, mut found: Candidate) -> Candidate {
+    let sites = one.input.call_sites.iter();
+    let targets = sites
+        .filter(|site| one.members.contains(&site.at))
+        .flat_map(|site| &site.targets);
+    let called: f64 = targets
+        .map(|target| share_of_target(input, one.function, target))
+        .sum();
+    let left = found.residual_fraction;
+    let own = (1.0 - left.value, 1.0 - left.high, 1.0 - left.low);
+    found.saves(&[
+        SavedTime::of(one.share, own),
+        SavedTime::of(called.min(1.0 - one.share), CALLED_FOR_BYTES_SAVED),
+    ]);
+    found
 }
 
 /// A load whose address comes of what iterations hand on and make anew of itself, and that nearly always loads the

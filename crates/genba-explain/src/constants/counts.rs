@@ -316,6 +316,9 @@ pub(crate) const MIN_INDEX_BYTES: u8 = 4;
 /// used already. Chosen.
 pub(crate) const MIN_INDEPENDENT_LOOKUPS: usize = 2;
 
+/// Bytes of a number that may be a state in memory; addresses are longer.
+pub(crate) const MAX_BYTES_OF_STATE: u16 = 4;
+
 /// Bytes of an element from which a search is one through a sequence of values. Chosen.
 pub(crate) const MIN_ELEMENT_BYTES: u64 = 4;
 

@@ -318,3 +318,49 @@ fn state_machine_of_many_states_or_words_is_not_reported() {
     assert!(general_case_first::detect(&state_machine(0.7, true)).is_empty());
     assert!(general_case_first::detect(&state_machine(0.99, false)).is_empty());
 }
+
+/// A loop over bytes whose state is a number of so many bytes in memory, `usual` of the time the same.
+fn machine_in_memory(usual: f64, bytes: u16) -> AnalysisInput {
+    let heat = [0.1, 0.1, 0.1, 0.1, 0.4, 0.1, 0.05, 0.05];
+    let one = looped(10.0, 1, &heat, |a| {
+        a.movzx(ecx, byte_ptr(rdi))?;
+        match bytes {
+            8 => a.mov(rax, qword_ptr(rbx + 16))?,
+            _ => a.movzx(eax, byte_ptr(rbx + 16))?,
+        }
+        a.shl(rax, 8)?;
+        a.add(rax, rsi)?;
+        a.movzx(r9d, byte_ptr(rax + rcx))?;
+        a.add(rdi, 1)?;
+        a.cmp(rdi, r8)
+    });
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.operand_values.push(OperandValues {
+        at: point(&input, 0, 2),
+        stored: false,
+        size: bytes,
+        values: vec![ValueShare {
+            value: 12,
+            share: share_of(usual),
+        }],
+        executions: 10_000,
+        bursts: 20,
+    });
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn state_that_is_kept_in_memory_is_found_but_no_mode_no_pointer_and_no_changing_state() {
+    let found = general_case_first::detect(&machine_in_memory(0.98, 1));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (&found[0].fix, found[0].site.as_slice()),
+        (&Fix::SkipKeptState, [2].as_slice())
+    );
+    for (usual, bytes) in [(1.0, 1), (0.7, 1), (0.98, 8)] {
+        let found = general_case_first::detect(&machine_in_memory(usual, bytes));
+        assert!(found.is_empty(), "{usual} {bytes}");
+    }
+}
