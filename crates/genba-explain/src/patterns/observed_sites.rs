@@ -92,6 +92,15 @@ impl<'a> ObservedSites<'a> {
             .any(|first| first.share.value >= MOST_OF_IT)
     }
 
+    /// How often a store stores what is there already, where enough of its executions were seen.
+    pub(crate) fn stored_again(&self, function: usize, at: usize) -> Option<&'a Seen> {
+        let point = self.point(function, at)?;
+        let mut silent = self.observed.silent_stores.iter();
+        silent
+            .find(|one| one.at == point && is_enough(&one.seen))
+            .map(|one| &one.seen)
+    }
+
     /// Whether a load brings one value nearly always.
     pub(crate) fn loads_one_value(&self, function: usize, at: usize) -> bool {
         let Some(point) = self.point(function, at) else {

@@ -6,7 +6,7 @@ use crate::causes::loop_invariant_call::changes_nothing;
 use crate::constants::counts::RARE_WAY;
 use crate::constants::observations::MAX_CALLS_WITH_EFFECTS;
 use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
-use crate::input::values::Value;
+use crate::input::values::{Address, Value};
 use crate::patterns::calls::index_of;
 use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use crate::patterns::search_loops::compares;
@@ -140,6 +140,26 @@ pub(crate) fn is_store_outside(access: &MemoryAccess) -> bool {
 /// Whether an access is not to the function's own frame.
 pub(crate) fn is_outside_of_frame(access: &MemoryAccess) -> bool {
     !access.stack && access.base != Some(STACK_POINTER)
+}
+
+/// Whether an instruction stores elsewhere than in its function's frame.
+pub(crate) fn stores_outside(function: &FunctionInput, at: usize) -> bool {
+    let addresses = function.values.addresses(at);
+    let of_frame = |number: usize| {
+        let address = addresses.get(number).copied().flatten();
+        address.is_some_and(|address| is_of_frame(function, address))
+    };
+    let mut accesses = function.data[at].memory.iter().enumerate();
+    accesses.any(|(number, access)| is_store_outside(access) && !of_frame(number))
+}
+
+/// Whether an address is one of the function's own frame, by way of a frame pointer as well.
+pub(crate) fn is_of_frame(function: &FunctionInput, address: Address) -> bool {
+    let base = Value {
+        offset: 0,
+        ..address.base
+    };
+    function.values.location_at_entry(base) == Some(STACK_POINTER)
 }
 
 /// Functions of C's library that look for something in memory.

@@ -125,6 +125,15 @@ pub enum ObservedFact {
         /// Number of bursts that it rests on.
         bursts: u32,
     },
+    /// Calls that store what is there already.
+    StoredAgain {
+        /// Calls.
+        calls: u64,
+        /// Share of what they store outside of their frames that is there already.
+        share: Estimate,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+    },
     /// Sums of mostly the terms of the sum before.
     SumsAgain {
         /// Sums.

@@ -10,7 +10,7 @@
 
 use genba_code::{Opaque, STACK_POINTER};
 
-use super::effects::{stores_outside, sums_in_frame, sums_up};
+use super::effects::{sums_in_frame, sums_up};
 use super::predicate_search::{keeps_best, stays_between_searches};
 use crate::constants::counts::{MIN_ELEMENT_BYTES, SELDOM_EXECUTIONS, USUAL_EXECUTIONS};
 use crate::constants::observations::MIN_REPEATED_AMONG_FEW;
@@ -21,6 +21,7 @@ use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_at;
 use crate::patterns::observed_sites::ObservedSites;
+use crate::patterns::reading_calls::stores_outside;
 use crate::patterns::reading_calls::{only_reads, takes};
 use crate::patterns::search_loops::is_plain;
 

@@ -3,21 +3,21 @@
 
 use std::cell::Cell;
 
-use genba_code::{Opaque, STACK_POINTER};
+use genba_code::Opaque;
 
 use super::rescan::is_in_frame;
 use crate::constants::counts::SELDOM_EXECUTIONS;
 use crate::constants::observations::MIN_WITHOUT_EFFECT;
 use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::{MAX_DEPTH_OF_EFFECTS, MAX_VALUES_FOLLOWED};
-use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
-use crate::input::values::{Address, Origin, Value};
+use crate::input::analysis_input::{AnalysisInput, CallTarget};
+use crate::input::values::{Origin, Value};
 use crate::patterns::calls::index_of;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::load_stalls::sources_where;
-use crate::patterns::observed_sites::{ObservedSites, is_enough};
+use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::positions::{Handed, carried};
-use crate::patterns::reading_calls::is_store_outside;
+use crate::patterns::reading_calls::is_of_frame;
 
 /// What instructions leave behind.
 pub(super) struct Effects<'a> {
@@ -90,15 +90,9 @@ impl<'a> Effects<'a> {
 
     /// Whether what a store stores is there already, as observed.
     fn stores_again(&self, function: usize, at: usize) -> bool {
-        let point = |sites: &ObservedSites<'_>| sites.point(function, at);
-        let again = self.sites.as_ref().is_some_and(|sites| {
-            let mut silent = sites.observed.silent_stores.iter();
-            silent.any(|one| {
-                Some(one.at) == point(sites)
-                    && is_enough(&one.seen)
-                    && one.seen.share.low >= MIN_WITHOUT_EFFECT
-                    && one.seen.share.value > 1.0 - self.most_changed
-            })
+        let seen = (self.sites.as_ref()).and_then(|sites| sites.stored_again(function, at));
+        let again = seen.is_some_and(|seen| {
+            seen.share.low >= MIN_WITHOUT_EFFECT && seen.share.value > 1.0 - self.most_changed
         });
         self.stored_again.set(self.stored_again.get() || again);
         again
@@ -106,20 +100,56 @@ impl<'a> Effects<'a> {
 }
 
 /// Whether iterations hand on a sum: a value made of itself together with something that is loaded, called for or handed on
-/// beside it. A mask whose bits are cleared one by one is made of itself alone.
+/// beside it. A mask whose bits are cleared one by one is made of itself alone; what a loop inside adds up begins anew.
 pub(super) fn sums_up(found: &HotLoop<'_>) -> bool {
     let function = found.input;
     let body = function.flow.loop_blocks(found.index);
-    let usual = |made: &&Value| match function.values.origin(**made) {
-        Origin::Instruction(by) => found.times(by as usize) > SELDOM_EXECUTIONS,
-        _ => true,
-    };
-    let mut all = carried(function, body).into_values();
+    let head = function.flow.loops()[found.index as usize].head;
+    let of_iterations =
+        |value: &Value| matches!(function.values.origin(*value), Origin::Join(at) if at == head);
+    let usual = |made: &&Value| is_made_usually(found, **made);
+    let mut all = (carried(function, body).into_values())
+        .filter(|value| of_iterations(value) && is_taken(found, *value));
     all.any(|value| {
         let handed = Handed::of(function, body, value);
         let mut made = handed.made.iter().filter(usual);
         made.any(|&made| takes_itself_and_more(found, made, &handed.joins))
     })
+}
+
+/// Whether anything takes what a register has at the head of a loop, as it is or after it met others: else it is what is
+/// left there.
+fn is_taken(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.input;
+    let values = &function.values;
+    let mut same = vec![value.number];
+    let mut next = 0;
+    while let Some(&number) = same.get(next) {
+        next += 1;
+        for (join, met) in values.joins() {
+            if !same.contains(&join) && met.iter().any(|one| one.number == number) {
+                same.push(join);
+            }
+        }
+        if same.len() > MAX_VALUES_FOLLOWED {
+            return true;
+        }
+    }
+    (0..function.code.len()).any(|at| {
+        let mut read = values.reads(at).iter();
+        read.any(|one| same.contains(&one.1.number))
+    })
+}
+
+/// Whether more than a few iterations come by where a value is made.
+fn is_made_usually(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.input;
+    let at = match function.values.origin(value) {
+        Origin::Instruction(by) => by as usize,
+        Origin::Join(block) => function.flow.blocks()[block as usize].instructions.start as usize,
+        Origin::Constant | Origin::Entry => return true,
+    };
+    found.times(at) > SELDOM_EXECUTIONS
 }
 
 /// Whether a value is computed in the loop from one of these and from something else that changes.
@@ -152,27 +182,8 @@ fn takes_itself_and_more(found: &HotLoop<'_>, made: Value, own: &[u32]) -> bool 
     itself && more
 }
 
-/// Whether an instruction stores elsewhere than in its function's frame.
-pub(super) fn stores_outside(function: &FunctionInput, at: usize) -> bool {
-    let addresses = function.values.addresses(at);
-    let of_frame = |number: usize| {
-        let address = addresses.get(number).copied().flatten();
-        address.is_some_and(|address| is_of_frame(function, address))
-    };
-    let mut accesses = function.data[at].memory.iter().enumerate();
-    accesses.any(|(number, access)| is_store_outside(access) && !of_frame(number))
-}
-
-/// Whether an address is one of the function's own frame, by way of a frame pointer as well.
-fn is_of_frame(function: &FunctionInput, address: Address) -> bool {
-    let base = Value {
-        offset: 0,
-        ..address.base
-    };
-    function.values.location_at_entry(base) == Some(STACK_POINTER)
-}
-
-/// Whether an instruction stores in the frame what it makes of what stands there.
+/// Whether an instruction stores in the frame what usual iterations make of what stands there. A register that is kept there
+/// for a while and loaded again is no sum.
 pub(super) fn sums_in_frame(found: &HotLoop<'_>, at: usize) -> bool {
     let function = found.input;
     let (values, data) = (&function.values, &function.data[at]);
@@ -191,9 +202,14 @@ pub(super) fn sums_in_frame(found: &HotLoop<'_>, at: usize) -> bool {
             Origin::Instruction(by) => values.addresses(by as usize).contains(&Some(*to)),
             _ => false,
         };
-        access.reads
-            || sources_where(function, found.index, &stored, &follows)
-                .iter()
-                .any(loads_it)
+        let computes = |value: &Value| match values.origin(*value) {
+            Origin::Instruction(by) => {
+                let moves = function.code[by as usize].mnemonic.starts_with("mov");
+                !moves && is_made_usually(found, *value)
+            }
+            _ => false,
+        };
+        let made_of = sources_where(function, found.index, &stored, &follows);
+        access.reads || made_of.iter().any(loads_it) && made_of.iter().any(computes)
     })
 }

@@ -18,7 +18,7 @@
 use genba_code::Opaque;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::effects::{stores_outside, sums_in_frame, sums_up};
+use super::effects::{Effects, sums_in_frame, sums_up};
 use super::predicate_search::{compares_with_best, hands_best_on};
 use super::rescan::{input_read, is_in_frame};
 use super::residual_fraction;
@@ -28,16 +28,18 @@ use crate::constants::counts::{
     MIN_SEARCHES, SELDOM_EXECUTIONS, USUAL_EXECUTIONS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
+use crate::constants::observations::{MAX_CHANGED_BY_IDLE_PASS, SAME_TIMES_TOLERANCE};
 use crate::constants::registers::{FLAGS, VECTORS};
-use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::AnalysisInput;
+use crate::constants::time_shares::{MIN_SHARE_OF_LOOP_BESIDE_CALLS, MIN_SHARE_OF_QUADRATIC_LOOP};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::calls::cycles_of_all;
-use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::live_registers::live_registers;
 use crate::patterns::load_stalls::sources_where;
 use crate::patterns::loop_inputs::is_loaded_among;
 use crate::patterns::observed_sites::ObservedSites;
+use crate::patterns::reading_calls::stores_outside;
 use crate::patterns::search_loops::only_answers;
 
 /// Passes over the same elements by a loop or by one of those around it.
@@ -70,6 +72,10 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         None if key.is_some() && renumbers(found) => (sweeps, Fix::AvoidShifts),
         None => return None,
     };
+    let beside = match fix {
+        Fix::GoOverFewer => loops_beside(input, found),
+        _ => Vec::new(),
+    };
     let comes_of_it = match fix {
         // Calls may take anything that stands in a register: what they take is no sum, and not the best one.
         Fix::GoOverFewer => sums_up(found) || hands_best_on(found) || compares_with_best(found),
@@ -78,21 +84,27 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     if comes_of_it || !goes_over_same(input, found) {
         return None;
     }
-    let each = found.share * cycles_of_all(input)? / sweeps as f64;
+    let share = beside
+        .iter()
+        .fold(found.share, |sum, one| sum + one.share)
+        .min(1.0);
+    let each = share * cycles_of_all(input)? / sweeps as f64;
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(found.function),
         vec![site],
         fix.clone(),
     );
-    one.affected.clone_from(&found.members);
-    one.share = Some(found.share);
+    one.affected = (beside.iter().flat_map(|one| &one.members))
+        .chain(&found.members)
+        .copied()
+        .collect();
+    one.share = Some(share);
     let look_ups = 1.0 + changed as f64 / sweeps as f64;
     one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP.map(|one| one * look_ups));
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(Estimate::exact(each / elements));
     one.confirmation = Confirmation::InputSweep;
-    let share = found.share;
     Some(match fix {
         Fix::GoOverFewer => one
             .fact(QuadraticFact::IdlePasses {
@@ -138,6 +150,36 @@ fn rare_changes(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<u64> {
     (most as f64 <= SELDOM_EXECUTIONS * found.cost.iterations as f64).then_some(most)
 }
 
+/// Loops of the function that go over as many elements in all and leave nothing behind but for a few: they make what is gone
+/// over, or look it up a second time.
+fn loops_beside<'a>(input: &'a AnalysisInput, found: &HotLoop<'a>) -> Vec<HotLoop<'a>> {
+    let near = |other: &HotLoop<'_>| {
+        let (here, there) = (found.cost.iterations, other.cost.iterations);
+        here.abs_diff(there) as f64 <= SAME_TIMES_TOLERANCE * here as f64
+    };
+    let apart = |other: &HotLoop<'_>| {
+        other.function == found.function
+            && !(other.members.iter()).any(|at| found.members.binary_search(at).is_ok())
+    };
+    let idle = |other: &HotLoop<'_>| {
+        let effects = Effects::of(input, other.cost.iterations, MAX_CHANGED_BY_IDLE_PASS);
+        let mut usual = (other.members.iter()).filter(|&&at| other.times(at) > SELDOM_EXECUTIONS);
+        usual.all(|&at| effects.has_none((other.function, at))) && !sums_up(other)
+    };
+    let mut beside: Vec<HotLoop<'a>> = Vec::new();
+    for one in hot_loops(input, MIN_SHARE_OF_LOOP_BESIDE_CALLS) {
+        let levels = std::iter::successors(Some(one), HotLoop::parent);
+        let Some(level) = levels.into_iter().find(|level| near(level)) else {
+            continue;
+        };
+        let known = beside.iter().any(|other| other.index == level.index);
+        if !known && apart(&level) && idle(&level) {
+            beside.push(level);
+        }
+    }
+    beside
+}
+
 /// Whether all functions that a call reaches only answer.
 fn only_answers_at(input: &AnalysisInput, found: &HotLoop<'_>, at: usize) -> bool {
     let site = found.input.call_sites.iter().find(|site| site.at == at);
@@ -159,7 +201,7 @@ fn looks_element_up(input: &AnalysisInput, found: &HotLoop<'_>, at: usize) -> bo
     }
     let loaded =
         |value: Value| is_loaded_among(function, &found.members, value) && is_wide(found, value);
-    let computed = |part: Value| match values.origin(part) {
+    let made_of_it = |part: Value| match values.origin(part) {
         Origin::Instruction(by) => {
             let by = by as usize;
             let inside = found.members.binary_search(&by).is_ok();
@@ -171,6 +213,9 @@ fn looks_element_up(input: &AnalysisInput, found: &HotLoop<'_>, at: usize) -> bo
         }
         _ => false,
     };
+    // Where a loop inside probes, the first place meets the next ones.
+    let computed =
+        |part: Value| made_of_it(part) || values.met(part).iter().any(|&one| made_of_it(one));
     let outside = data.memory.iter().any(|one| one.reads && !is_in_frame(one));
     let mut places = values.addresses(at).iter().flatten();
     outside
@@ -337,20 +382,47 @@ fn made_anew(found: &HotLoop<'_>) -> u128 {
     made & VECTORS
 }
 
-/// Whether all passes load many times what is stored.
+/// Whether all passes load many times what is stored. What is stored where it stands already has not changed.
 pub(super) fn goes_over_unchanged(input: &AnalysisInput, found: &HotLoop<'_>) -> bool {
-    let counted = input
-        .functions
-        .iter()
-        .filter(|one| one.counts.len() == one.code.len());
-    let stores = counted.flat_map(|one| {
-        let outside = |at: &usize| stores_outside(one, *at);
+    let sites = ObservedSites::of(input);
+    let changed = |number, at| {
+        let silent = sites
+            .as_ref()
+            .and_then(|sites| sites.stored_again(number, at));
+        1.0 - silent.map_or(0.0, |seen| seen.share.low)
+    };
+    let counted =
+        (input.functions.iter().enumerate()).filter(|(_, one)| one.counts.len() == one.code.len());
+    let stores = counted.flat_map(|(number, one)| {
+        // A counter that is kept in memory is no element.
+        let outside = |at: &usize| stores_outside(one, *at) && !stores_in_one_place(one, *at);
+        let changed = &changed;
         (0..one.code.len())
             .filter(outside)
-            .map(|at| one.bytes_moved(at, true))
+            .map(move |at| one.bytes_moved(at, true) * changed(number, at))
     });
     let stored: f64 = stores.sum();
     loaded(found) >= MIN_LOADED_PER_STORED * stored
+}
+
+/// Whether an instruction of a loop stores where it stored in the iteration before.
+fn stores_in_one_place(function: &FunctionInput, at: usize) -> bool {
+    let innermost = function.flow.loop_of_instruction(at);
+    let stays = |address: &Address, index: u32| {
+        let parts = [Some(address.base), address.index.map(|one| one.0)];
+        let mut parts = parts.into_iter().flatten();
+        parts.all(|part| function.values.is_invariant(part, &function.flow, index))
+    };
+    innermost.is_some_and(|index| {
+        let accesses = function.data[at].memory.iter();
+        (accesses.zip(function.values.addresses(at)))
+            .filter(|one| one.0.writes)
+            .all(|(_, address)| {
+                address
+                    .as_ref()
+                    .is_some_and(|address| stays(address, index))
+            })
+    })
 }
 
 /// Bytes that the passes load, of the instruction that loads most.

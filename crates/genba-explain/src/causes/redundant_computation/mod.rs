@@ -11,7 +11,8 @@
 //! are reported. Likewise loops
 //! (most functions are inlined): most runs load the same again, and what they compute follows from
 //! that ([`crate::patterns::loop_inputs`]), or another copy of the same loop, inlined elsewhere, has just gone over the same, or add up mostly the same terms (`sums_again`). And sorts of what is in order already ([`super::ordered_sorts`]),
-//! and files that are opened or asked about again (`same_files`). And, by the code alone, elementary functions of
+//! files that are opened or asked about again (`same_files`), and functions that store what is there already
+//! (`built_again`). And, by the code alone, elementary functions of
 //! one byte (`results_of_bytes`).
 //!
 //! **Confirmation.** The result kept.
@@ -24,6 +25,7 @@
 //! memoization opportunities", OOPSLA 2015; S. Wen et al., "RedSpy: exploring value locality in
 //! software", ASPLOS 2017.
 
+mod built_again;
 mod calls;
 mod inlined_copies;
 mod loops;
@@ -42,6 +44,7 @@ use crate::constants::observations::{MAX_DISTINCT_INPUTS, MIN_REPEATED, MIN_REPE
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::observed_sites::is_enough;
 
+use built_again::built_again;
 pub(crate) use calls::repeated_calls;
 pub(crate) use same_files::is_suspected as files_may_come_again;
 use starting_over::starting_over;
@@ -65,6 +68,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .collect();
     found.extend(loops::repeated_loops(input));
     found.extend(starting_over(input));
+    found.extend(built_again(input));
     found.extend(sums_again(input));
     found.extend(inlined_copies::detect(input));
     found.extend(ordered_sorts(input));

@@ -107,14 +107,7 @@ fn stored_again(
         if executed == 0 || !stores {
             continue;
         }
-        let point = sites.point(number, at)?;
-        let silent = sites.observed.silent_stores.iter();
-        let seen = silent
-            .filter(|one| one.at == point)
-            .map(|one| &one.seen)
-            .next();
-        let share = seen.filter(|one| is_enough(one)).map(|one| one.share);
-        match share {
+        match sites.stored_again(number, at).map(|seen| seen.share) {
             Some(share) if share.low >= MIN_STORED_AGAIN => {
                 least = Some(least.map_or(share.value, |before| before.min(share.value)));
                 most_executed = most_executed.max(executed);

@@ -147,6 +147,15 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             range(share),
             percent(*stored_again)
         ),
+        ObservedFact::StoredAgain {
+            calls,
+            share,
+            bursts,
+        } => format!(
+            "of what its {} calls store {} is there already ({bursts} bursts)",
+            count(*calls),
+            range(share)
+        ),
         ObservedFact::SearchedAgain {
             places,
             searches,

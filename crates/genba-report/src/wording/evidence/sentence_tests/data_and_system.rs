@@ -384,6 +384,11 @@ fn facts_about_what_bursts_recorded() {
             stored_again: 0.99,
             bursts: 30,
         },
+        ObservedFact::StoredAgain {
+            calls: 4_200_000,
+            share: range(0.95, 0.96, 0.97),
+            bursts: 33,
+        },
         ObservedFact::SearchedAgain {
             places: 3,
             searches: 9_000_000,
