@@ -1,11 +1,12 @@
 //! Tables that are built again of the same, and near misses.
 
-use genba_model::{Estimate, Fix};
-use genba_observe::{OperandValues, SilentStore, ValueShare};
+use genba_model::{CodePoint, Estimate, Fix};
+use genba_observe::{OperandValues, RedundantCall, SilentStore, ValueShare};
 use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::redundant_computation;
+use crate::input::analysis_input::FunctionInput;
 use crate::tests::observed_repetition::{observations, point, seen};
 use crate::tests::synthetic::{call, function, program};
 
@@ -23,6 +24,10 @@ struct Kind {
     usual: f64,
     /// Whether each call hands the table on.
     handed_on: bool,
+    /// Share of the calls that take what an earlier one took.
+    alike: f64,
+    /// Share of the calls that leave something new.
+    new: f64,
     /// Share of all time.
     share: f64,
 }
@@ -33,8 +38,31 @@ const PLAIN: Kind = Kind {
     silent: 0.96,
     usual: 0.1,
     handed_on: false,
+    alike: 0.87,
+    new: 0.11,
     share: 0.2,
 };
+
+/// What builds a table for each block.
+fn decode(calls: u64) -> FunctionInput {
+    let mut one = function(
+        "decode",
+        |a| {
+            let mut callee = a.create_label();
+            a.nop()?;
+            a.call(callee)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[calls; 3],
+        &[0.1; 3],
+        &[],
+    );
+    // Apart from what it calls, whose code has the same addresses.
+    "/bin/decode".clone_into(&mut one.module);
+    one.call_sites.push(call(1, "build", calls, 2000.0));
+    one
+}
 
 /// `for (i = 0; i < n; i++) table[i] = next[symbol[i]]++;`, with `next` in the frame.
 fn build(kind: Kind) -> Vec<Candidate> {
@@ -73,8 +101,27 @@ fn build(kind: Kind) -> Vec<Candidate> {
     if kind.handed_on {
         one.call_sites.push(call(0, "send", calls, 100.0));
     }
-    let mut input = program(vec![one]);
+    let mut input = program(vec![one, decode(calls)]);
     let mut observed = observations();
+    observed.modules.push("/bin/decode".to_owned());
+    observed.redundant_calls.push(RedundantCall {
+        at: CodePoint {
+            module: 2,
+            address: input.functions[1].code[1].address,
+        },
+        target: point(&input, 0, 0),
+        seen: seen(kind.alike),
+        repeats_previous: seen(0.0),
+        distinct_per_burst: 3.0,
+        share_of_instructions: Estimate::exact(kind.share),
+        instructions_per_call: 2000.0,
+        stores_outside: kind.new,
+        about_one_object: 0.0,
+        moved: None,
+        recaptured: None,
+        elsewhere: None,
+        made: None,
+    });
     observed.silent_stores.push(SilentStore {
         at: point(&input, 0, 4),
         seen: seen(kind.silent),
@@ -129,6 +176,11 @@ fn tables_that_change_or_are_of_one_value_or_handed_on_and_short_ones_are_not() 
             calls: 100,
             ..PLAIN
         },
+        Kind {
+            alike: 0.5,
+            ..PLAIN
+        },
+        Kind { new: 0.5, ..PLAIN },
         Kind {
             share: 0.02,
             ..PLAIN

@@ -2,10 +2,12 @@
 //!
 //! **Signature.** A function with a loop whose work is to store, and that calls nothing that does more than answer.
 //! Observed: nearly all that it stores outside of its frame is there already, most of it values that differ from one
-//! another.
+//! another; and most of its calls take the arguments and read the memory of an earlier one, among few, and leave nothing
+//! new.
 //!
 //! **Near misses.** Buffers cleared again, flags set again, pictures of one colour (one value is most of what is
-//! stored); a few calls; work that changes what it makes; a program that does all its work again and again.
+//! stored); a picture that hardly changes, unpacked from bytes that do; a few calls; work that changes what it makes; a
+//! program that does all its work again and again.
 //!
 //! **Gain.** The measured time of the calls, less what a look at what they are built of costs.
 //!
@@ -13,18 +15,20 @@
 
 use genba_code::Opaque;
 use genba_model::{Cause, Estimate, Fix, ObservedFact};
+use genba_observe::RedundantCall;
 
 use super::left;
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_SEARCHES, RARE_WAY};
 use crate::constants::observations::{
-    CYCLES_OF_KEPT_RESULT, MAX_PART_OF_MAKER, MIN_CYCLES_OF_REPEATED_LOOP,
-    MIN_ITERATIONS_OF_SEARCH, MIN_SHARE_OF_REPEATED_WORK, MIN_STORED_AGAIN,
+    CYCLES_OF_KEPT_RESULT, MAX_CALLS_WITH_EFFECTS, MAX_DISTINCT_INPUTS, MAX_PART_OF_MAKER,
+    MIN_CYCLES_OF_REPEATED_LOOP, MIN_ITERATIONS_OF_SEARCH, MIN_REPEATED_AMONG_FEW,
+    MIN_SHARE_OF_REPEATED_WORK, MIN_STORED_AGAIN,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::patterns::calls::cycles_of_all;
-use crate::patterns::observed_sites::ObservedSites;
+use crate::patterns::calls::{cycles_of_all, index_of};
+use crate::patterns::observed_sites::{ObservedSites, is_enough};
 use crate::patterns::reading_calls::stores_outside;
 use crate::patterns::search_loops::only_answers;
 
@@ -64,6 +68,10 @@ fn candidate(sites: &ObservedSites<'_>, number: usize, all: f64) -> Option<Candi
     }
     let stores: Vec<usize> = usual().filter(|&at| stores_outside(function, at)).collect();
     let made = stored_again(sites, (number, function), &stores)?;
+    let alike = calls_alike(sites, number);
+    if (alike as f64) < MOST_OF_IT * calls as f64 {
+        return None;
+    }
     let in_loops = stores.iter().map(|&at| function.counts[at]).max()?;
     if (in_loops as f64) < MIN_ITERATIONS_OF_SEARCH * calls as f64 {
         return None;
@@ -77,7 +85,7 @@ fn candidate(sites: &ObservedSites<'_>, number: usize, all: f64) -> Option<Candi
         },
     );
     one.affected = usual().collect();
-    one.share = Some(share);
+    one.share = Some(share * (alike as f64 / calls as f64).min(1.0));
     one.residual_fraction = left(made.share, CYCLES_OF_KEPT_RESULT.map(|one| one / each));
     one.executions = Some(calls);
     one.cycles = Some(Estimate::exact(each));
@@ -86,6 +94,25 @@ fn candidate(sites: &ObservedSites<'_>, number: usize, all: f64) -> Option<Candi
         share: made.share,
         bursts: made.bursts,
     }))
+}
+
+/// How many calls of a function are from places where most of them take what an earlier one took, and leave nothing new.
+fn calls_alike(sites: &ObservedSites<'_>, number: usize) -> u64 {
+    let alike = |seen: &&RedundantCall| {
+        is_enough(&seen.seen)
+            && seen.seen.share.low >= MIN_REPEATED_AMONG_FEW
+            && seen.distinct_per_burst <= MAX_DISTINCT_INPUTS
+            && seen.stores_outside <= 1.0 - seen.seen.share.value + MAX_CALLS_WITH_EFFECTS
+    };
+    let calls = sites.observed.redundant_calls.iter().filter(alike);
+    calls
+        .filter_map(|seen| {
+            let place = sites.users_site(seen.at)?;
+            let target = sites.target(place, seen.target)?;
+            let callee = index_of(sites.input, &target.function, &target.module)?;
+            (callee == number).then_some(target.count)
+        })
+        .sum()
 }
 
 /// What a function stores that is there already, of all that it stores.
