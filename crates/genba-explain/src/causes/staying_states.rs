@@ -81,6 +81,8 @@ struct State {
     at: usize,
     /// Share of the iterations that keep it.
     stays: Estimate,
+    /// How often it is left, at most, for each iteration.
+    left: f64,
     fact: ObservedFact,
 }
 
@@ -90,7 +92,7 @@ fn candidate(one: &HotLoop<'_>, state: &State) -> Option<Candidate> {
         return None;
     }
     let stays = state.stays.value.min(1.0);
-    let run = (1.0 / (1.0 - stays).max(1e-6)).min(one.trips.unwrap_or(f64::INFINITY));
+    let run = (stays / state.left.max(1e-6)).min(one.trips.unwrap_or(f64::INFINITY));
     if run < MIN_BYTES_IN_STATE {
         return None;
     }
@@ -140,6 +142,7 @@ fn nearly_always_one(sites: &ObservedSites<'_>, one: &HotLoop<'_>, at: usize) ->
     (enough && usual.share.low >= MIN_STAYING).then(|| State {
         at,
         stays: usual.share,
+        left: 1.0 - usual.share.value,
         fact: ObservedFact::KnownValue {
             instruction: function.code[at].text.clone(),
             value: usual.value.to_string(),
@@ -184,8 +187,22 @@ fn state_in_memory(sites: &ObservedSites<'_>, one: &HotLoop<'_>) -> Option<State
     let mut loads = one.usual().filter(|&at| function.data[at].loads());
     loads.find_map(|at| {
         let state = nearly_always_one(sites, one, at)?;
-        (state.stays.value < 1.0 && of_one_place(at) && chooses(at)).then_some(state)
+        let is_state = state.stays.value < 1.0 && of_one_place(at) && chooses(at);
+        is_state.then(|| with_ways_back(sites, one, state))
     })
+}
+
+/// A state that is left only for others that come one after the other: whenever it is left, the machine changes once more to
+/// come back.
+fn with_ways_back(sites: &ObservedSites<'_>, one: &HotLoop<'_>, state: State) -> State {
+    let point = sites.point(one.function, state.at);
+    let mut loads = sites.observed.same_loads.iter();
+    let same = loads.find(|same| Some(same.at) == point && is_enough(&same.seen));
+    let changes = same.map_or(f64::INFINITY, |same| 1.0 - same.seen.share.value);
+    State {
+        left: state.left.min(changes / 2.0),
+        ..state
+    }
 }
 
 /// With the time of what the loop calls for most bytes: a part of it is the machine's.
@@ -245,6 +262,7 @@ fn kept_state(sites: &ObservedSites<'_>, one: &HotLoop<'_>) -> Option<State> {
         enough.then(|| State {
             at,
             stays: same.seen.share,
+            left: 1.0 - same.seen.share.value,
             fact: ObservedFact::KeptLoad {
                 instruction: function.code[at].text.clone(),
                 share: same.seen.share,

@@ -32,15 +32,15 @@ use crate::patterns::observed_sites::{ObservedSites, is_enough};
 use crate::patterns::reading_calls::stores_outside;
 use crate::patterns::search_loops::only_answers;
 
-/// Functions whose calls mostly store what is there already.
-pub(super) fn built_again(input: &AnalysisInput) -> Vec<Candidate> {
+/// Functions whose calls mostly store what is there already, but for those that are `named` as repeated.
+pub(super) fn built_again(input: &AnalysisInput, named: &dyn Fn(usize) -> bool) -> Vec<Candidate> {
     let (Some(sites), Some(all)) = (ObservedSites::of(input), cycles_of_all(input)) else {
         return Vec::new();
     };
     if sites.repeats_as_a_whole() || sites.repeats_in_turn() {
         return Vec::new();
     }
-    let numbers = 0..input.functions.len();
+    let numbers = (0..input.functions.len()).filter(|&number| !named(number));
     numbers
         .filter_map(|number| candidate(&sites, number, all))
         .collect()

@@ -87,8 +87,9 @@ pub(crate) fn repeated_calls(input: &AnalysisInput) -> Vec<RepeatedCalls<'_>> {
 
 /// Whether calls are made by what other calls call.
 fn is_within(input: &AnalysisInput, inner: &RepeatedCalls<'_>, outer: &RepeatedCalls<'_>) -> bool {
-    let callee = index_of(input, &outer.target.function, &outer.target.module);
-    callee.is_some_and(|callee| reaches(input, callee, inner.caller, MAX_CALLERS_FOLLOWED))
+    outer
+        .callee(input)
+        .is_some_and(|callee| reaches(input, callee, inner.caller, MAX_CALLERS_FOLLOWED))
 }
 
 /// Whether a function with what it calls mostly copies or appends bytes: to copy a kept result takes as long.
@@ -304,6 +305,11 @@ fn left_of_recursion(repeated: Estimate, [value, low, high]: [f64; 3]) -> Estima
 }
 
 impl<'a> RepeatedCalls<'a> {
+    /// The function that is called, where its code is known.
+    pub(super) fn callee(&self, input: &AnalysisInput) -> Option<usize> {
+        index_of(input, &self.target.function, &self.target.module)
+    }
+
     /// Whether one kept result serves both: calls of one function in one other, or about the same objects.
     fn is_one_with(&self, other: &RepeatedCalls<'_>) -> bool {
         let same = self.target.function == other.target.function

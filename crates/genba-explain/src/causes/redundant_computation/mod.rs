@@ -68,7 +68,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .collect();
     found.extend(loops::repeated_loops(input));
     found.extend(starting_over(input));
-    found.extend(built_again(input));
+    let named = |number| {
+        let named = |call: &calls::RepeatedCalls<'_>| call.callee(input) == Some(number);
+        calls.iter().any(named)
+    };
+    found.extend(built_again(input, &named));
     found.extend(sums_again(input));
     found.extend(inlined_copies::detect(input));
     found.extend(ordered_sorts(input));
