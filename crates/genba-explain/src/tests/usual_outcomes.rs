@@ -364,3 +364,24 @@ fn state_that_is_kept_in_memory_is_found_but_no_mode_no_pointer_and_no_changing_
         assert!(found.is_empty(), "{usual} {bytes}");
     }
 }
+
+#[test]
+fn state_in_memory_that_changes_seldom_stays_for_long_though_others_last_too() {
+    let left = |changes: Option<f64>| {
+        let mut input = machine_in_memory(0.93, 1);
+        let at = point(&input, 0, 2);
+        if let (Some(changes), Some(observed)) = (changes, input.observed.as_mut()) {
+            observed.same_loads.push(SameLoad {
+                at,
+                seen: seen(1.0 - changes),
+                recent: seen(1.0 - changes),
+            });
+        }
+        general_case_first::detect(&input)[0]
+            .residual_fraction
+            .value
+    };
+    // Each tenth byte another state; or only each fiftieth a change, there and back.
+    assert!(left(Some(0.02)) < 0.6 * left(None));
+    assert!(left(Some(0.5)) == left(None));
+}
