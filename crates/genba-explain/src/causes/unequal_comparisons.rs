@@ -4,7 +4,7 @@
 //! is made at once, and most of which say that both differ. No test of a letter, a length or a hash stands in
 //! front of them that would have said so.
 //!
-//! **Near misses.** Answers that put in order (sorts, trees), also where equality is tested first; calls behind a test of a part of what they compare;
+//! **Near misses.** Answers that put in order (sorts, trees), also where equality is tested first or the answer is returned; calls behind a test of a part of what they compare;
 //! calls that mostly find both equal.
 //!
 //! **Confirmation.** The first letters compared in front, or a hash kept beside the text.
@@ -28,6 +28,7 @@ use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::patterns::calls::{Call, all_calls, cycles_of_all};
+use crate::patterns::invariance::{value_at, value_behind};
 use crate::patterns::search_loops::{compares, stem};
 
 /// The calls of one comparison in one function.
@@ -177,7 +178,23 @@ fn is_for_order(function: &FunctionInput, at: usize) -> bool {
         let tests = function.code[reader].mnemonic == "test" && equality;
         function.counts[reader] > 0 && !is_move && !tests
     };
+    // Whoever gets the answer of unequal ones may put them in order.
+    let returned = |at: usize| {
+        if function.code[at].flow != Flow::Return || function.counts[at] == 0 {
+            return false;
+        }
+        let here = value_at(function, at, RAX);
+        let blocks = function.flow.blocks();
+        let before = (function.flow.block_of(at).into_iter())
+            .flat_map(|block| blocks[block as usize].predecessors.iter())
+            .map(|&block| value_behind(function, block, RAX));
+        match here {
+            Some(here) => here == answer,
+            None => before.into_iter().any(|one| one == Some(answer)),
+        }
+    };
     Uses::of(function).readers(answer).iter().any(asks_more)
+        || (0..function.code.len()).any(returned)
 }
 
 /// Whether a test in front of a call compares a part of what it compares: memory with something, and
