@@ -6,7 +6,9 @@
 //! what it stores: they go over the same elements again, which have not changed. Or all that the loop stores are the
 //! numbers that it has compared with the key, one (or another constant) more or less: what comes behind an item that
 //! goes or comes is renumbered. Or no key stays, but each element is looked up elsewhere: a load's place is computed from
-//! it, or a function that only answers gets it (what is in another collection is taken from this one).
+//! it, or a function that only answers gets it (what is in another collection is taken from this one; all that could be
+//! in a table is looked up there). Loops beside that make what is gone over, or look it up once more, belong to it where
+//! they leave nothing else behind. What is stored where it stands already has not changed, and is not made anew.
 //!
 //! **Near misses.** Sums, best elements and searches that hand on what they found (a register is read behind them);
 //! filters (they store often); bounds that are constants (a picture gone over for what is bright); elements that are made
