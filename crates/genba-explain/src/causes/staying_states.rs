@@ -192,8 +192,7 @@ fn state_in_memory(sites: &ObservedSites<'_>, one: &HotLoop<'_>) -> Option<State
     })
 }
 
-/// A state that is left only for others that come one after the other: whenever it is left, the machine changes once more to
-/// come back.
+/// With how often the state is left, by how often it changes: once to another one and at least once more to come back.
 fn with_ways_back(sites: &ObservedSites<'_>, one: &HotLoop<'_>, state: State) -> State {
     let point = sites.point(one.function, state.at);
     let mut loads = sites.observed.same_loads.iter();
@@ -205,7 +204,7 @@ fn with_ways_back(sites: &ObservedSites<'_>, one: &HotLoop<'_>, state: State) ->
     }
 }
 
-/// With the time of what the loop calls for most bytes: a part of it is the machine's.
+/// With the time of what the loop calls: a part of it is the machine's.
 fn with_callees(input: &AnalysisInput, one: &HotLoop<'_>, mut found: Candidate) -> Candidate {
     let sites = one.input.call_sites.iter();
     let targets = sites

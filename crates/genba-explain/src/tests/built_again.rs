@@ -1,13 +1,13 @@
 //! Tables that are built again of the same, and near misses.
 
 use genba_model::{CodePoint, Estimate, Fix};
-use genba_observe::{OperandValues, RedundantCall, SilentStore, ValueShare};
+use genba_observe::{RedundantCall, SilentStore};
 use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
 use crate::causes::redundant_computation;
 use crate::input::analysis_input::FunctionInput;
-use crate::tests::observed_repetition::{observations, point, seen};
+use crate::tests::observed_repetition::{observations, point, seen, usual_value};
 use crate::tests::synthetic::{call, function, program};
 
 const CALLS: u64 = 1_000_000;
@@ -127,17 +127,12 @@ fn build(kind: Kind) -> Vec<Candidate> {
         seen: seen(kind.silent),
         reads: false,
     });
-    observed.operand_values.push(OperandValues {
-        at: point(&input, 0, 4),
-        stored: true,
-        size: 4,
-        values: vec![ValueShare {
-            value: 5,
-            share: Estimate::exact(kind.usual),
-        }],
-        executions: 10_000,
-        bursts: 20,
-    });
+    observed.operand_values.push(usual_value(
+        point(&input, 0, 4),
+        true,
+        (4, 5),
+        Estimate::exact(kind.usual),
+    ));
     input.observed = Some(observed);
     redundant_computation::detect(&input)
 }

@@ -1,12 +1,12 @@
 //! Passes over a whole table that store what is there already, and near misses.
 
 use genba_model::{Estimate, Fact, Fix, QuadraticFact};
-use genba_observe::{OperandValues, SilentStore, ValueShare};
+use genba_observe::SilentStore;
 use iced_x86::code_asm::*;
 
 use crate::causes::quadratic;
 use crate::input::analysis_input::AnalysisInput;
-use crate::tests::observed_repetition::{observations, point, seen};
+use crate::tests::observed_repetition::{observations, point, seen, usual_value};
 use crate::tests::synthetic::{function, program};
 
 const PASSES: u64 = 6000;
@@ -75,17 +75,12 @@ fn passes(kind: Kind) -> AnalysisInput {
         seen: seen(kind.silent),
         reads: false,
     });
-    observed.operand_values.push(OperandValues {
-        at: point(&input, 0, 6),
-        stored: true,
-        size: 8,
-        values: vec![ValueShare {
-            value: 0,
-            share: Estimate::exact(kind.zeros),
-        }],
-        executions: 10_000,
-        bursts: 20,
-    });
+    observed.operand_values.push(usual_value(
+        point(&input, 0, 6),
+        true,
+        (8, 0),
+        Estimate::exact(kind.zeros),
+    ));
     input.observed = Some(observed);
     input
 }

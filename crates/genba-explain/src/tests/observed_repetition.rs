@@ -5,7 +5,8 @@ use iced_x86::code_asm::*;
 
 use genba_model::{CodePoint, Estimate, Fact, Fix, ObservedFact};
 use genba_observe::{
-    DoneElsewhere, MadeAgain, Observations, Recaptured, RedundantCall, RepeatedLoop, Seen,
+    DoneElsewhere, MadeAgain, Observations, OperandValues, Recaptured, RedundantCall, RepeatedLoop,
+    Seen, ValueShare,
 };
 
 use crate::candidate::Candidate;
@@ -39,6 +40,23 @@ pub(super) fn observations() -> Observations {
         instructions: 1_000_000,
         threads: 1,
         ..Observations::default()
+    }
+}
+
+/// Values of an instruction of which one has this share.
+pub(super) fn usual_value(
+    at: CodePoint,
+    stored: bool,
+    (size, value): (u16, u64),
+    share: Estimate,
+) -> OperandValues {
+    OperandValues {
+        at,
+        stored,
+        size,
+        values: vec![ValueShare { value, share }],
+        executions: 10_000,
+        bursts: 20,
     }
 }
 

@@ -4,11 +4,11 @@
 use iced_x86::code_asm::*;
 
 use genba_model::{Fact, Fix, PathFact};
-use genba_observe::{OperandValues, SameLoad, ValueShare};
+use genba_observe::SameLoad;
 
 use crate::causes::general_case_first;
 use crate::input::analysis_input::AnalysisInput;
-use crate::tests::observed_repetition::{observations, point, seen, share_of};
+use crate::tests::observed_repetition::{observations, point, seen, share_of, usual_value};
 use crate::tests::synthetic::{call, function, has_fact, looped, program};
 
 const CALLS: u64 = 100_000_000;
@@ -218,17 +218,12 @@ fn state_machine(usual: f64, of_bytes: bool) -> AnalysisInput {
     });
     let mut input = program(vec![one]);
     let mut observed = observations();
-    observed.operand_values.push(OperandValues {
-        at: point(&input, 0, 4),
-        stored: false,
-        size: 1,
-        values: vec![ValueShare {
-            value: 12,
-            share: share_of(usual),
-        }],
-        executions: 10_000,
-        bursts: 20,
-    });
+    observed.operand_values.push(usual_value(
+        point(&input, 0, 4),
+        false,
+        (1, 12),
+        share_of(usual),
+    ));
     input.observed = Some(observed);
     input
 }
@@ -336,17 +331,12 @@ fn machine_in_memory(usual: f64, bytes: u16) -> AnalysisInput {
     });
     let mut input = program(vec![one]);
     let mut observed = observations();
-    observed.operand_values.push(OperandValues {
-        at: point(&input, 0, 2),
-        stored: false,
-        size: bytes,
-        values: vec![ValueShare {
-            value: 12,
-            share: share_of(usual),
-        }],
-        executions: 10_000,
-        bursts: 20,
-    });
+    observed.operand_values.push(usual_value(
+        point(&input, 0, 2),
+        false,
+        (bytes, 12),
+        share_of(usual),
+    ));
     input.observed = Some(observed);
     input
 }

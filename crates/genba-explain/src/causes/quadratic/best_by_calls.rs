@@ -21,8 +21,7 @@ use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_at;
 use crate::patterns::observed_sites::ObservedSites;
-use crate::patterns::reading_calls::stores_outside;
-use crate::patterns::reading_calls::{only_reads, takes};
+use crate::patterns::reading_calls::{only_reads, stores_outside, takes};
 use crate::patterns::search_loops::is_plain;
 
 /// The load of an element, and the bytes from one to the next, of a loop that searches for the best one by calls.

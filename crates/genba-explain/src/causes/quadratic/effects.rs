@@ -7,7 +7,7 @@ use genba_code::Opaque;
 
 use super::rescan::is_in_frame;
 use crate::constants::counts::SELDOM_EXECUTIONS;
-use crate::constants::observations::MIN_WITHOUT_EFFECT;
+use crate::constants::observations::{MAX_CHANGED_BY_IDLE_PASS, MIN_WITHOUT_EFFECT};
 use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::{MAX_DEPTH_OF_EFFECTS, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::{AnalysisInput, CallTarget};
@@ -97,6 +97,16 @@ impl<'a> Effects<'a> {
         self.stored_again.set(self.stored_again.get() || again);
         again
     }
+}
+
+/// Whether a loop stores again what is there, but for a few elements; `None` if it changes memory, or keeps a sum in its
+/// frame.
+pub(super) fn has_no_effect(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<bool> {
+    let effects = Effects::of(input, found.cost.iterations, MAX_CHANGED_BY_IDLE_PASS);
+    let mut usual =
+        (found.members.iter().copied()).filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
+    let idle = usual.all(|at| effects.has_none((found.function, at)) && !sums_in_frame(found, at));
+    idle.then(|| effects.stored_again())
 }
 
 /// Whether iterations hand on a sum: a value made of itself together with something that is loaded, called for or handed on

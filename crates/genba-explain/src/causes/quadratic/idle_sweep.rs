@@ -16,14 +16,14 @@
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::effects::Effects;
-use super::rescan::{is_in_frame, keeps_in_frame};
+use super::effects::has_no_effect;
+use super::rescan::is_in_frame;
 use super::residual_fraction;
-use super::sweep::{goes_over_same, hands_on};
+use super::sweep::{are_as_many, goes_over_same, hands_on};
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SWEEP, MIN_SEARCHES, SELDOM_EXECUTIONS};
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
-use crate::constants::observations::{MAX_CHANGED_BY_IDLE_PASS, SAME_TIMES_TOLERANCE};
+use crate::constants::observations::MAX_CHANGED_BY_IDLE_PASS;
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::cycles_of_all;
@@ -102,21 +102,11 @@ fn stores<'a>(found: &'a HotLoop<'_>) -> impl Iterator<Item = usize> + 'a {
     members.filter(move |&at| found.times(at) > SELDOM_EXECUTIONS && plain(at))
 }
 
-/// Whether a loop stores again what is there; `None` if it changes memory, or keeps a sum in its frame.
-fn has_no_effect(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<bool> {
-    let effects = Effects::of(input, found.cost.iterations, MAX_CHANGED_BY_IDLE_PASS);
-    let mut usual =
-        (found.members.iter().copied()).filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
-    let idle = usual.all(|at| effects.has_none((found.function, at)));
-    (idle && !keeps_in_frame(found)).then(|| effects.stored_again())
-}
-
 /// Whether another loop of the function goes over as many elements as often.
 fn is_beside(found: &HotLoop<'_>, other: &HotLoop<'_>) -> bool {
-    let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= SAME_TIMES_TOLERANCE * a as f64;
     let entries = |one: &HotLoop<'_>| one.cost.entries.unwrap_or(0);
     other.function == found.function
         && other.index != found.index
-        && near(found.cost.iterations, other.cost.iterations)
-        && near(entries(found), entries(other))
+        && are_as_many(found.cost.iterations, other.cost.iterations)
+        && are_as_many(entries(found), entries(other))
 }

@@ -20,7 +20,7 @@
 use genba_code::Opaque;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::effects::{Effects, sums_in_frame, sums_up};
+use super::effects::{has_no_effect, sums_in_frame, sums_up};
 use super::predicate_search::{compares_with_best, hands_best_on};
 use super::rescan::{input_read, is_in_frame};
 use super::residual_fraction;
@@ -30,7 +30,7 @@ use crate::constants::counts::{
     MIN_SEARCHES, SELDOM_EXECUTIONS, USUAL_EXECUTIONS,
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
-use crate::constants::observations::{MAX_CHANGED_BY_IDLE_PASS, SAME_TIMES_TOLERANCE};
+use crate::constants::observations::SAME_TIMES_TOLERANCE;
 use crate::constants::registers::{FLAGS, VECTORS};
 use crate::constants::time_shares::{MIN_SHARE_OF_LOOP_BESIDE_CALLS, MIN_SHARE_OF_QUADRATIC_LOOP};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -74,10 +74,6 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         None if key.is_some() && renumbers(found) => (sweeps, Fix::AvoidShifts),
         None => return None,
     };
-    let beside = match fix {
-        Fix::GoOverFewer => loops_beside(input, found),
-        _ => Vec::new(),
-    };
     let comes_of_it = match fix {
         // Calls may take anything that stands in a register: what they take is no sum, and not the best one.
         Fix::GoOverFewer => sums_up(found) || hands_best_on(found) || compares_with_best(found),
@@ -86,6 +82,10 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     if comes_of_it || !goes_over_same(input, found) {
         return None;
     }
+    let beside = match fix {
+        Fix::GoOverFewer => loops_beside(input, found),
+        _ => Vec::new(),
+    };
     let share = beside
         .iter()
         .fold(found.share, |sum, one| sum + one.share)
@@ -155,19 +155,12 @@ fn rare_changes(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<u64> {
 /// Loops of the function that go over as many elements in all and leave nothing behind but for a few: they make what is gone
 /// over, or look it up a second time.
 fn loops_beside<'a>(input: &'a AnalysisInput, found: &HotLoop<'a>) -> Vec<HotLoop<'a>> {
-    let near = |other: &HotLoop<'_>| {
-        let (here, there) = (found.cost.iterations, other.cost.iterations);
-        here.abs_diff(there) as f64 <= SAME_TIMES_TOLERANCE * here as f64
-    };
+    let near = |other: &HotLoop<'_>| are_as_many(found.cost.iterations, other.cost.iterations);
     let apart = |other: &HotLoop<'_>| {
         other.function == found.function
             && !(other.members.iter()).any(|at| found.members.binary_search(at).is_ok())
     };
-    let idle = |other: &HotLoop<'_>| {
-        let effects = Effects::of(input, other.cost.iterations, MAX_CHANGED_BY_IDLE_PASS);
-        let mut usual = (other.members.iter()).filter(|&&at| other.times(at) > SELDOM_EXECUTIONS);
-        usual.all(|&at| effects.has_none((other.function, at))) && !sums_up(other)
-    };
+    let idle = |other: &HotLoop<'_>| has_no_effect(input, other).is_some() && !sums_up(other);
     let mut beside: Vec<HotLoop<'a>> = Vec::new();
     for one in hot_loops(input, MIN_SHARE_OF_LOOP_BESIDE_CALLS) {
         let levels = std::iter::successors(Some(one), HotLoop::parent);
@@ -180,6 +173,11 @@ fn loops_beside<'a>(input: &'a AnalysisInput, found: &HotLoop<'a>) -> Vec<HotLoo
         }
     }
     beside
+}
+
+/// Whether two loops go over as many elements, or as often.
+pub(super) fn are_as_many(one: u64, other: u64) -> bool {
+    one.abs_diff(other) as f64 <= SAME_TIMES_TOLERANCE * one as f64
 }
 
 /// Whether all functions that a call reaches only answer.
