@@ -16,6 +16,9 @@ const PLACES: usize = 4;
 /// The same about the best place.
 const FINE_PLACES: usize = 32;
 
+/// Cost of a knee that fits exactly: two coefficients and a place.
+pub(super) const LEAST_COST: f64 = 6.0;
+
 /// Where the knee is and of what kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {

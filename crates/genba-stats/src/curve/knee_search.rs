@@ -141,12 +141,16 @@ impl Search<'_> {
         let (mut beyond, mut drawn) = (0u32, 0u32);
         while drawn < self.question.resamples && beyond < most {
             let levels = self.levels.redraw(from, truth, &mut random);
+            drawn += 1;
             let smooth = smooth_models::best(&levels).map_or(f64::INFINITY, |fit| fit.cost());
+            // No knee improves the fit by more; of a true one's redraws hardly any needs the search.
+            if smooth - knee_models::LEAST_COST < statistic {
+                continue;
+            }
             let all = knee_models::all(&levels, self.question.axis);
             let other = knee_models::best(&all)
                 .map_or(f64::NEG_INFINITY, |best| self::statistic(smooth, best));
             beyond += u32::from(other >= statistic);
-            drawn += 1;
         }
         f64::from(beyond + 1) / f64::from(drawn + 1)
     }
