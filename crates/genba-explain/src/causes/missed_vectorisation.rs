@@ -3,7 +3,8 @@
 //! **Signature.** An innermost loop with many iterations without calls and without unpredictable
 //! branches; all its loads and stores advance by one element, have a fixed address or a stride of a
 //! few elements; it computes on what it loads; its only loop-carried values are counters and
-//! integer sums; its measured cycles are those of its throughput; and it has no vector arithmetic.
+//! integer sums; its measured cycles are those of its throughput, or not far from them and its loads were observed
+//! to hit; and it has no vector arithmetic.
 //! Sums may be kept in memory ([`crate::patterns::memory_sums`]): then the cycles may be those of
 //! store forwarding from one iteration to the next.
 //!
@@ -21,7 +22,9 @@ use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ModelCase};
 use crate::candidate::Candidate;
 use crate::constants::counts::{EXIT_COUNT_TOLERANCE, MIN_TRIPS_TO_VECTORISE, RARE_OUTCOME};
 use crate::constants::gains::{MAX_LOOP_RESIDUAL, UNROLL_FACTOR, VECTOR_RESIDUAL};
-use crate::constants::model_fit::MAX_CYCLES_OF_SCALAR_MODEL;
+use crate::constants::model_fit::{
+    MAX_CYCLES_OF_SCALAR_MODEL, MAX_CYCLES_OF_SCALAR_MODEL_WITH_HITS,
+};
 use crate::constants::processor::{
     ADDITION_CYCLES, MAX_ALIASING_DISTANCE_BYTES, MAX_ELEMENT_BYTES, MAX_NEAR_ELEMENTS,
     STORE_FORWARDING_CYCLES, VECTOR_BYTES,
@@ -33,7 +36,7 @@ use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::latency_chain::overhead;
-use crate::patterns::memory_streams::bounded;
+use crate::patterns::memory_streams::{bounded, loads_hit, opened};
 use crate::patterns::memory_sums::{MemorySum, memory_sum};
 use crate::patterns::value_steps::{Step, address_step, value_step};
 use genba_loop_model::Change;
@@ -334,7 +337,11 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         false => iteration.max(round_trip),
     };
     // Held up by something else: vectors would not help.
-    if one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL * waits {
+    let held_up = one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL * waits;
+    if held_up
+        && (one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL_WITH_HITS * waits
+            || !loads_hit(input, one))
+    {
         return None;
     }
     let lanes = VECTOR_BYTES / f64::from(work.bytes.clamp(2, MAX_ELEMENT_BYTES));
@@ -396,6 +403,12 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
             low: best.residual_fraction.low.min(value),
             high: (VECTOR_RESIDUAL.1 * value).min(1.0),
         };
+    }
+    if held_up {
+        // What the model does not know may be a part of each element's time, or stay.
+        let gone = now.cycles()?.value - gain.after.cycles()?.value;
+        let stays = 1.0 - gone / one.cycles.value;
+        found.residual_fraction = opened(found.residual_fraction, stays);
     }
     found.residual_fraction = bounded(input, one, found.residual_fraction);
     found.executions = Some(one.cost.iterations);

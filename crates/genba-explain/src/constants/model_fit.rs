@@ -19,6 +19,10 @@ pub(crate) const MIN_TIME_AT_DIVISIONS: f64 = 0.3;
 /// Measured cycles ÷ scalar model above which vectors are not what is missing. Chosen.
 pub(crate) const MAX_CYCLES_OF_SCALAR_MODEL: f64 = 1.8;
 
+/// The same where its loads were observed to hit: another program on the same core takes half of what it executes in
+/// a cycle, and the model is a bound from below. Chosen.
+pub(crate) const MAX_CYCLES_OF_SCALAR_MODEL_WITH_HITS: f64 = 5.0;
+
 /// Part of an iteration that mispredictions must take. Chosen.
 pub(crate) const MIN_MISPREDICTION_PART: f64 = 0.25;
 

@@ -2,7 +2,7 @@
 
 use genba_model::Estimate;
 
-use crate::constants::counts::MIN_RESIDENT_BYTES_BEYOND_CACHES;
+use crate::constants::counts::{MIN_MISS_RATE, MIN_RESIDENT_BYTES_BEYOND_CACHES};
 use crate::constants::gains::MAX_LOOP_RESIDUAL;
 use crate::constants::processor::{CACHE_LINE_BYTES, READ_TO_COPY_BANDWIDTH};
 use crate::input::analysis_input::AnalysisInput;
@@ -68,6 +68,19 @@ fn bytes_a_cycle(input: &AnalysisInput, level: &str) -> Option<f64> {
     let speed = entry.bytes_per_second?.value;
     let found = READ_TO_COPY_BANDWIDTH * speed / program.clock_hz.filter(|&hz| hz > 0.0)?;
     (found > 0.0).then_some(found)
+}
+
+/// Whether the loads of a loop were observed, and hardly ever miss the first cache.
+pub(crate) fn loads_hit(input: &AnalysisInput, one: &HotLoop<'_>) -> bool {
+    let Some(sites) = ObservedSites::of(input) else {
+        return false;
+    };
+    let hits = |at: usize| {
+        let point = sites.point(one.function, at)?;
+        let seen = sites.observed.loads.iter().find(|load| load.at == point)?;
+        Some(seen.l2.value + seen.l3.value + seen.memory.value < MIN_MISS_RATE)
+    };
+    (one.usual().filter(|&at| one.input.data[at].loads())).all(|at| hits(at) == Some(true))
 }
 
 /// Cycles for each execution of some loads together, if nothing but the bandwidth of the levels counted from which, as

@@ -14,6 +14,7 @@ use crate::causes::pointer_chase;
 use crate::causes::store_forward_stall;
 use crate::causes::strided_access;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::tests::observed_data::load_site;
 use crate::tests::observed_repetition::{observations, point, seen};
 use crate::tests::synthetic::{ALL, function, has_fact, program};
 
@@ -200,6 +201,44 @@ fn missed_vectorisation_is_found_for_arrays_not_for_recurrences() {
     }));
     assert!(found[0].residual_fraction.value < 0.8);
     assert_eq!(count(&missed_vectorisation::detect(&map(true))), 0);
+}
+
+/// The same at more cycles than the model has, with loads that were observed to miss so often.
+fn slow_map(cycles: f64, missed: f64) -> AnalysisInput {
+    let heat = [0.2, 0.2, 0.2, 0.2, 0.1, 0.1];
+    let mut input = program(vec![looped(cycles, &heat, |a| {
+        a.mov(r8, qword_ptr(rdi + rax * 8))?;
+        a.add(r8, qword_ptr(rsi + rax * 8))?;
+        a.mov(qword_ptr(rdx + rax * 8), r8)?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rcx)
+    })]);
+    let mut observed = observations();
+    for at in [1, 2] {
+        let at = point(&input, 0, at);
+        observed.loads.push(load_site(at, missed, Some(8)));
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn missed_vectorisation_is_found_above_the_model_where_loads_hit() {
+    let found = missed_vectorisation::detect(&slow_map(4.0, 0.0));
+    assert_eq!(count(&found), 1);
+    // What is above the model may stay.
+    let sure = missed_vectorisation::detect(&slow_map(1.5, 0.0));
+    assert!(
+        found[0].residual_fraction.high > 0.6,
+        "{:?}",
+        found[0].residual_fraction
+    );
+    assert!(found[0].residual_fraction.value > sure[0].residual_fraction.value);
+    assert!(missed_vectorisation::detect(&slow_map(4.0, 0.125)).is_empty());
+    assert!(missed_vectorisation::detect(&slow_map(20.0, 0.0)).is_empty());
+    let mut unseen = slow_map(4.0, 0.0);
+    unseen.observed = None;
+    assert!(missed_vectorisation::detect(&unseen).is_empty());
 }
 
 /// `out[i] = in[i] + 33` on bytes, with the sum by `lea`, or a copy where only addresses are made by it.

@@ -62,8 +62,8 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             percent(*share)
         ),
         LoopFact::ScalarElements { bytes } => format!(
-            "one element of {bytes} bytes per iteration, consecutive loads and stores, no vector \
-             arithmetic"
+            "one element of {} per iteration, consecutive loads and stores, no vector arithmetic",
+            format::plural(u64::from(*bytes), "byte")
         ),
         LoopFact::RepeatedLoads { loads } => {
             let (number, read) = match loads {
