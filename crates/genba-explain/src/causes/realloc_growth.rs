@@ -1,9 +1,11 @@
 //! `realloc-growth`: a buffer that grows by small steps and is copied each time.
 //!
-//! **Signature.** A table that is filled anew from the old one ([`super::table_growth`]). Or one of three, with a tenth of
+//! **Signature.** A table that is filled anew from the old one ([`super::table_growth`]). Or one of four, with a tenth of
 //! the time or more in copies and the allocator:
 //! - `realloc` is called far more often per buffer (the calls of `free` tell how many there were)
 //!   than doubling would: 20 doublings make a million elements of one;
+//! - `realloc` makes blocks larger by an eighth of their size or less each time, for one line, where sizes were
+//!   counted: the calls themselves take the time, whether blocks move or not;
 //! - a container's `reserve` (which allocates exactly what it is asked for) moves the old contents
 //!   nearly every time it allocates;
 //! - a function of the user's own allocates, copies and frees the old block, equally often, with a
@@ -22,7 +24,7 @@ use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 use crate::candidate::Candidate;
 use crate::causes::table_growth::table_growth;
 use crate::constants::counts::{
-    MAX_GROWTHS_BY_DOUBLING, MAX_LINES_OF_GROWTH_BY_HAND, MIN_CALLS_HABITUAL,
+    MAX_GROWTHS_BY_DOUBLING, MAX_LINES_OF_GROWTH_BY_HAND, MAX_STEP_OF_BLOCK, MIN_CALLS_HABITUAL,
     MIN_GROWTH_COPY_SECONDS, MIN_PART_OF_REALLOCS_FROM_LINE, MIN_RESERVE_PER_ALLOCATION,
     SAME_CALLS_TOLERANCE,
 };
@@ -43,6 +45,7 @@ use crate::input::user_lines::{UserLine, lines};
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     find(input)
+        .or_else(|| small_steps(input))
         .or_else(|| table_growth(input))
         .into_iter()
         .collect()
@@ -131,6 +134,11 @@ fn part_of_copies(input: &AnalysisInput, is: impl Fn(&UserCall) -> bool) -> (f64
     ((calls / copies.calls.max(1) as f64).min(1.0), calls)
 }
 
+/// Whether a copy is one that growing makes.
+fn is_within_growth(user: &UserCall) -> bool {
+    user.through.iter().any(|name| is_growth(name))
+}
+
 fn by_realloc(input: &AnalysisInput) -> Option<Growth<'_>> {
     let realloc = input.service("realloc")?;
     // A first `realloc` of nothing is a `malloc`, so buffers that are never freed are counted too.
@@ -148,8 +156,7 @@ fn by_realloc(input: &AnalysisInput) -> Option<Growth<'_>> {
         return None;
     }
     // `realloc` copies large blocks, whatever else copies: by number of calls that is too little.
-    let within = |user: &UserCall| user.through.iter().any(|name| is_growth(name));
-    let (part, _) = part_of_copies(input, within);
+    let (part, _) = part_of_copies(input, is_within_growth);
     let growths = line.calls;
     Some(Growth {
         line,
@@ -160,6 +167,55 @@ fn by_realloc(input: &AnalysisInput) -> Option<Growth<'_>> {
         },
         copies: part.max(MOST_OF_IT),
     })
+}
+
+/// Blocks of which each call of `realloc` makes little more: what these calls take goes, wherever blocks stay.
+fn small_steps(input: &AnalysisInput) -> Option<Candidate> {
+    let sizes = input.program.follow_up.sizes.as_ref()?;
+    let calls = sizes.resized.total();
+    let grown_bytes = sizes.grown_bytes as f64 / calls.max(1) as f64;
+    let bytes = sizes.resized.mean();
+    let allocator = input.share_where(|f| !f.own && f.function.contains("realloc"));
+    let copying = input.copy_share() * part_of_copies(input, is_within_growth).0;
+    let share = allocator + copying;
+    if calls < MIN_CALLS_HABITUAL
+        || grown_bytes < 1.0
+        || grown_bytes > MAX_STEP_OF_BLOCK * bytes
+        || share < MIN_SHARE_OF_GROWTH_COPIES
+    {
+        return None;
+    }
+    let realloc = input.service("realloc")?;
+    let users = match realloc.callers_behind_wrappers.is_empty() {
+        true => &realloc.users,
+        false => &realloc.callers_behind_wrappers,
+    };
+    let line = lines(users).into_iter().next()?;
+    if line.calls < MIN_PART_OF_REALLOCS_FROM_LINE * realloc.calls as f64 {
+        return None;
+    }
+    let fix = Fix::GrowByFactor(Language::of_file(line.site.file.as_deref()));
+    let mut one = Candidate::new(Cause::ReallocGrowth, None, Vec::new(), fix);
+    one.saves(&[
+        SavedTime::of(copying, GROWTH_COPIES_SAVED),
+        SavedTime::of(allocator, GROWTH_ALLOCATOR_SAVED),
+        SavedTime::within((1.0 - share, 0.0, 1.0 - share), GROWTH_REST_SAVED),
+    ]);
+    one.executions = Some(line.calls as u64);
+    one.confirmation = Confirmation::GrowthSizes;
+    one.at = Some(line.site);
+    one = one.fact(MemoryFact::ReallocSteps {
+        calls: realloc.calls,
+        grown_bytes,
+        bytes,
+    });
+    if let Some(moves) = realloc_moves(sizes) {
+        one = one.fact(moves);
+    }
+    Some(one.fact(MemoryFact::CopyAndAllocatorTime {
+        copies: copying,
+        allocator,
+    }))
 }
 
 fn by_reserve(input: &AnalysisInput) -> Option<Growth<'_>> {

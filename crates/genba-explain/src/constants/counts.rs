@@ -139,6 +139,10 @@ pub(crate) const MIN_MOVES_PER_ITEM: f64 = 8.0;
 /// Seconds of a growth's copy from which it is worth avoiding: about two allocations. Chosen.
 pub(crate) const MIN_GROWTH_COPY_SECONDS: f64 = 40e-9;
 
+/// Bytes by which `realloc` makes a block larger ÷ its bytes then, up to which that is a small step: growth by a factor
+/// makes it larger by a third or more of that. Chosen.
+pub(crate) const MAX_STEP_OF_BLOCK: f64 = 0.125;
+
 /// Part of all reallocations that the named line must make. Chosen.
 pub(crate) const MIN_PART_OF_REALLOCS_FROM_LINE: f64 = 0.4;
 

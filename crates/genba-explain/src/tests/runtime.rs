@@ -184,6 +184,31 @@ fn realloc_growth_is_found_for_growth_by_a_constant() {
     assert!(malloc_churn::detect(&growth(1e6, 400.0)).is_empty());
 }
 
+/// A million calls of `realloc` for many buffers, each of which makes one larger by so many bytes, to 1,000.
+fn steps(grown_bytes: u64) -> AnalysisInput {
+    let mut input = growth(1e6, 1e6);
+    input.functions = vec![library("realloc", 0.05), library("_int_realloc", 0.05)];
+    let mut sizes = crate::input::request_sizes::Sizes::default();
+    sizes.resized.calls = vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1_000_000];
+    sizes.resized.bytes = 1_000_000_000;
+    sizes.grown_bytes = grown_bytes * 1_000_000;
+    input.program.follow_up.sizes = Some(sizes);
+    input
+}
+
+#[test]
+fn realloc_growth_is_found_for_small_steps_that_move_nothing() {
+    let found = realloc_growth::detect(&steps(20));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(21));
+    assert!(realloc_growth::detect(&steps(300)).is_empty());
+    assert!(realloc_growth::detect(&steps(0)).is_empty(), "made smaller");
+    let mut cheap = steps(20);
+    cheap.functions.pop();
+    cheap.functions[0].share.value = 0.02;
+    assert!(realloc_growth::detect(&cheap).is_empty());
+}
+
 #[test]
 fn realloc_growth_is_not_found_for_doubling() {
     // Fourteen growths of each of many buffers.

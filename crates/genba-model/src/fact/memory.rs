@@ -97,6 +97,15 @@ pub enum MemoryFact {
         /// Buffers.
         buffers: u64,
     },
+    /// Blocks that `realloc` makes larger by little at a time.
+    ReallocSteps {
+        /// Calls of `realloc`.
+        calls: u64,
+        /// Bytes by which a call makes its block larger, on average.
+        grown_bytes: f64,
+        /// Bytes of the block then, on average.
+        bytes: f64,
+    },
     /// Allocations by `reserve`, and moves of the old contents.
     ReserveMoves {
         /// Allocations.

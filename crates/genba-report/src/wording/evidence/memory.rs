@@ -106,6 +106,16 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             count(*buffers),
             count(calls / buffers.max(&1))
         ),
+        MemoryFact::ReallocSteps {
+            calls,
+            grown_bytes,
+            bytes,
+        } => format!(
+            "{} calls of realloc make a block larger by {} each, to {} on average",
+            count(*calls),
+            format::bytes(*grown_bytes),
+            format::bytes(*bytes)
+        ),
         MemoryFact::ReserveMoves { allocations, moves } => format!(
             "reserve allocates {} times here and moves the old contents {} times: each call makes \
              room for the next few elements only",

@@ -82,6 +82,11 @@ fn facts_about_memory_and_the_kernel() {
             calls: 1_000_000,
             buffers: 10,
         },
+        MemoryFact::ReallocSteps {
+            calls: 2_400_000,
+            grown_bytes: 19.4,
+            bytes: 1_100.0,
+        },
         MemoryFact::ReserveMoves {
             allocations: 100_000,
             moves: 99_990,
