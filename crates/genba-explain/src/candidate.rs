@@ -50,6 +50,10 @@ impl Candidate {
         let function = self.function.and_then(|index| input.functions.get(index));
         match (&self.at, function) {
             (Some(site), _) => site.clone(),
+            // Code without a name is what is said of it.
+            (None, Some(function)) if self.cause == Cause::NoSymbols => {
+                site(function, &self.site).code().clone()
+            }
             (None, Some(function)) => site(function, &self.site),
             (None, None) => program_site(input),
         }

@@ -4,9 +4,10 @@ use genba_model::{FindingSite, ScriptFunction, ScriptProfile};
 
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
 use crate::input::user_lines::site_of;
+use genba_symbols::{is_system_module, is_toolchain_file};
 
-/// Where instructions are; code that the user cannot change is reported with the user's line that
-/// calls it, inlined code with the line that it was inlined for.
+/// Where instructions are; of code that the user cannot change the site is the user's line that leads to it; inlined
+/// code is reported with the line that it was inlined for.
 #[must_use]
 pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
     let places = || {
@@ -23,23 +24,7 @@ pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
     let name = first
         .and_then(|place| place.function.clone())
         .unwrap_or_else(|| function.function.clone());
-    let called_from = match function.own {
-        true => (first.and_then(|first| inlined_for(function, first)))
-            .or_else(|| called_by_user(function)),
-        false => {
-            let caller = function.callers.iter().find(|caller| caller.own);
-            caller.map(|caller| FindingSite {
-                function: caller.function.clone(),
-                module: caller.module.clone(),
-                file: caller.place.file.clone(),
-                line: caller.place.line,
-                end_line: caller.place.line,
-                addresses: vec![caller.address],
-                called_from: None,
-            })
-        }
-    };
-    FindingSite {
+    let here = FindingSite {
         function: name,
         module: function.module.clone(),
         file: first.and_then(|place| place.file.clone()),
@@ -49,19 +34,48 @@ pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
             .iter()
             .filter_map(|&at| function.code.get(at).map(|i| i.address))
             .collect(),
-        called_from: called_from.map(Box::new),
+        called_from: first
+            .and_then(|first| inlined_for(function, first))
+            .map(Box::new),
+        inside: None,
+    };
+    match users_call(function, first) {
+        Some(user) => FindingSite {
+            inside: Some(Box::new(here)),
+            ..user
+        },
+        None => here,
     }
 }
 
-/// The user's call that leads to an instance of a library's template.
-fn called_by_user(function: &FunctionInput) -> Option<FindingSite> {
-    let user = (function.user_callers.first()).filter(|_| function.is_library_template())?;
-    Some(site_of(
-        &user.function,
-        &user.module,
-        user.address,
-        &user.place,
-    ))
+/// The user's call that leads to code that they cannot change: of a library's header, or of a library without lines
+/// where they have some.
+fn users_call(function: &FunctionInput, first: Option<&Place>) -> Option<FindingSite> {
+    let of_header = || {
+        let file = first.and_then(|first| first.file.as_deref());
+        function.is_library_template() || file.is_some_and(is_toolchain_file)
+    };
+    let without_lines = || !function.has_lines() && is_system_module(&function.module);
+    if let Some(user) = function.user_callers.first() {
+        let theirs = user.place.line.is_some() && user.module != function.module;
+        let leads = match function.own {
+            true => of_header() || theirs && without_lines(),
+            false => true,
+        };
+        return leads.then(|| FindingSite {
+            called_from: inlined_for(function, &user.place).map(Box::new),
+            ..site_of(&user.function, &user.module, user.address, &user.place)
+        });
+    }
+    let caller = (function.callers.iter()).find(|caller| caller.own && !function.own)?;
+    let mut site = site_of(
+        &caller.function,
+        &caller.module,
+        caller.address,
+        &caller.place,
+    );
+    site.function.clone_from(&caller.function);
+    Some(site)
 }
 
 /// The call that a place was inlined for, with those around it.
@@ -75,6 +89,7 @@ fn inlined_for(function: &FunctionInput, place: &Place) -> Option<FindingSite> {
         end_line: within.line,
         addresses: Vec::new(),
         called_from: inlined_for(function, within).map(Box::new),
+        inside: None,
     })
 }
 
@@ -95,6 +110,7 @@ pub(crate) fn program_site(input: &AnalysisInput) -> FindingSite {
             end_line: None,
             addresses: Vec::new(),
             called_from: None,
+            inside: None,
         },
     }
 }
@@ -113,6 +129,7 @@ pub(crate) fn of_script_line(
         end_line: None,
         addresses: Vec::new(),
         called_from: None,
+        inside: None,
     }
 }
 
@@ -170,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn instance_of_a_template_is_called_from_the_users_line() {
+    fn instance_of_a_template_is_named_by_the_users_line() {
         let mut function = looped(1.0, 0, &[0.5, 0.5], |a| a.nop());
         let user = UserCall {
             function: "rank".to_owned(),
@@ -181,9 +198,30 @@ mod tests {
             ..UserCall::default()
         };
         function.user_callers = vec![user];
-        assert_eq!(site(&function, &[0]).called_from, None, "the user's own");
+        assert_eq!(site(&function, &[0]).inside, None, "the user's own");
         function.of_library = vec![true; function.code.len()];
-        let from = site(&function, &[0]).called_from.expect("a call");
-        assert_eq!((from.function.as_str(), from.line), ("rank", Some(36)));
+        let found = site(&function, &[0]);
+        assert_eq!((found.function.as_str(), found.line), ("rank", Some(36)));
+        assert_eq!(found.code().addresses, [function.code[0].address]);
+    }
+
+    #[test]
+    fn library_without_lines_is_named_by_the_users_call() {
+        let mut function = looped(1.0, 0, &[0.5, 0.5], |a| a.nop());
+        function.places = vec![Place::default(); function.code.len()];
+        function.user_callers = vec![UserCall {
+            function: "store".to_owned(),
+            module: "/srv/app/packer".to_owned(),
+            place: Place {
+                line: Some(36),
+                ..Place::default()
+            },
+            ..UserCall::default()
+        }];
+        assert_eq!(site(&function, &[0]).inside, None, "a program of theirs");
+        function.module = "/usr/lib/x86_64-linux-gnu/libz.so.1".to_owned();
+        assert_eq!(site(&function, &[0]).function, "store");
+        function.user_callers[0].place.line = None;
+        assert_eq!(site(&function, &[0]).inside, None, "no better known");
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn explain_script(
     let mut omitted = 0;
     if 1.0 - script.outside.value >= MIN_SHARE_OF_SCRIPTS {
         let before = findings.len();
-        findings.retain(|one| !may_be_interpreter(&one.site.module));
+        findings.retain(|one| !may_be_interpreter(&one.site.code().module));
         omitted = before - findings.len();
         *places = script_lines(script);
         for place in places {
@@ -112,6 +112,7 @@ mod tests {
             end_line: Some(900),
             addresses: Vec::new(),
             called_from: None,
+            inside: None,
         };
         let mut caller = site.clone();
         caller.file = Some("/nowhere/b.c".to_owned());

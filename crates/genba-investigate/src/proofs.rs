@@ -55,7 +55,7 @@ pub fn prove_in_case(
         case: case.id(),
         number,
         finding: &finding,
-        build_id: build_id(&all, &finding.site.module),
+        build_id: build_id(&all, &finding.site.code().module),
         spec,
         budget,
         upper_bound,

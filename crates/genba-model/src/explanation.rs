@@ -44,9 +44,20 @@ pub struct FindingSite {
     pub end_line: Option<u32>,
     /// Addresses of its instructions in the module.
     pub addresses: Vec<u64>,
-    /// Call in the user's code, if the site itself is code that the user cannot change, or is inlined there.
+    /// The call that the code was inlined for, where it is inlined.
     #[serde(default)]
     pub called_from: Option<Box<FindingSite>>,
+    /// Where the site is the user's call that leads to code of a library: that code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<Box<FindingSite>>,
+}
+
+impl FindingSite {
+    /// The code that the finding is about: the library's, where the site is the user's call that leads there.
+    #[must_use]
+    pub fn code(&self) -> &Self {
+        self.inside.as_deref().unwrap_or(self)
+    }
 }
 
 /// A cause of lost time, with its evidence and what a fix would gain.

@@ -53,6 +53,7 @@ pub fn prove_finding(
         notes: Vec::new(),
     };
     let began = Instant::now();
+    let site = finding.site.code();
     let code = match decoded(of) {
         Ok(code) => code,
         Err(reason) => {
@@ -62,14 +63,14 @@ pub fn prove_finding(
     };
     let request = |plans, budget| ProofRequest {
         spec: of.spec.clone(),
-        module: finding.site.module.clone(),
+        module: site.module.clone(),
         plans,
         share: finding.share,
         program_seconds: program_seconds(finding),
         budget,
         seed: u64::from(of.number) << 32,
     };
-    let equivalent = plans(&finding.cause, &finding.site, &code);
+    let equivalent = plans(&finding.cause, site, &code);
     let no_form = equivalent.as_ref().err().cloned();
     if let Some(plans) = equivalent.ok().filter(|_| !of.upper_bound) {
         let two = has_bounds(&finding.cause);
@@ -97,12 +98,12 @@ pub fn prove_finding(
     let shares = match needs_branch_shares(&finding.cause) {
         true => {
             progress.update("counting how often branches are taken", Some(of.budget / 4));
-            let module = &finding.site.module;
+            let module = &site.module;
             branch_shares::count(of.spec, module, &code, of.budget / 4, launcher, cancel)?
         }
         false => BranchShares::new(),
     };
-    match bounds(&finding.cause, &finding.site, &code, &shares) {
+    match bounds(&finding.cause, site, &code, &shares) {
         Ok(plans) => {
             let left = of.budget.saturating_sub(began.elapsed());
             let bound = prove(&request(plans, left), launcher, cancel, progress)?;
@@ -139,7 +140,7 @@ fn take(proof: &mut Proof, outcome: Outcome) {
 
 /// Returns the code around the finding; a sentence if it is not there.
 fn decoded(of: &FindingToProve<'_>) -> Result<DecodedCode, String> {
-    let site = &of.finding.site;
+    let site = of.finding.site.code();
     let Some(&first) = site.addresses.first() else {
         return Err("the finding names no instructions".to_owned());
     };

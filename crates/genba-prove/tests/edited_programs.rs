@@ -87,6 +87,7 @@ fn plans_for(cause: &str, program: &Path, function: &str, text: &str) -> Vec<Pla
             .map(iced_x86::Instruction::ip)
             .collect(),
         called_from: None,
+        inside: None,
     };
     plans(cause, &site, &code).expect("plans")
 }

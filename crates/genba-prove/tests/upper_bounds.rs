@@ -105,6 +105,7 @@ fn bound(
         end_line: None,
         addresses,
         called_from: None,
+        inside: None,
     };
     let mut plans = bounds(cause, &site, &code, &shares).expect("a plan");
     plans.pop().expect("a plan")

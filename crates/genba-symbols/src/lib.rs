@@ -55,7 +55,9 @@ pub use kallsyms::{Kallsyms, KernelSymbol};
 pub use kernel_symbols::{KernelSymbols, RecordedKernel};
 pub use module::{Module, ModuleId, ModuleKind};
 pub use object::Architecture;
-pub use own_code::{is_library_name, is_runtime_library, is_script_runtime, is_toolchain_file};
+pub use own_code::{
+    is_library_name, is_runtime_library, is_script_runtime, is_system_module, is_toolchain_file,
+};
 pub use perf_map::{JitSymbol, PerfMap, perf_map_path};
 pub use proc_maps::{Mapping, mappings_of_process, own_mappings, parse_mappings};
 pub use regular_file::{open_regular, open_regular_nofollow};

@@ -39,6 +39,14 @@ pub fn is_library_name(name: &str) -> bool {
     .any(|prefix| name.starts_with(prefix))
 }
 
+/// Whether a module is where a distribution keeps its libraries.
+#[must_use]
+pub fn is_system_module(module: &str) -> bool {
+    ["/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/"]
+        .iter()
+        .any(|directory| module.starts_with(directory))
+}
+
 /// Whether a module belongs to the C and C++ runtime, the dynamic linker, or is an allocator.
 #[must_use]
 pub fn is_runtime_library(module: &str) -> bool {

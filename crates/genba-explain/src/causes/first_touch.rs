@@ -157,6 +157,7 @@ fn site(input: &AnalysisInput) -> Option<(FindingSite, Option<f64>)> {
         end_line: None,
         addresses: Vec::new(),
         called_from: None,
+        inside: None,
     };
     Some((line.unwrap_or_else(nobodys), None))
 }

@@ -18,6 +18,9 @@ pub(crate) const MAX_USERS_OF_SERVICE: usize = 32;
 /// Names that are kept of functions between user and service.
 pub(crate) const MAX_FUNCTIONS_BETWEEN: usize = 12;
 
+/// Functions of a module that are looked at for a source line. Chosen.
+pub(crate) const MAX_FUNCTIONS_WITHOUT_LINES: usize = 64;
+
 /// Part of a service's calls below which a call path is not followed.
 pub(crate) const MIN_PART_OF_CALL_PATH: f64 = 0.002;
 

@@ -42,6 +42,7 @@ pub(crate) fn explains(input: &AnalysisInput, by: &Candidate, one: &Candidate) -
         }
         (Cause::LoopInvariantCall, Cause::Quadratic) => {
             let (by, one) = (by.shown_at(input), one.shown_at(input));
+            let (by, one) = (by.code(), one.code());
             !one.addresses.is_empty()
                 && (&by.module, &by.addresses) == (&one.module, &one.addresses)
         }

@@ -13,7 +13,8 @@ use crate::constants::counts::{
     MAX_INSTRUCTIONS_OF_WRAPPER, MAX_PART_OF_OTHER_CALLS, MIN_PART_OF_WRAPPER,
 };
 use crate::constants::search_limits::{
-    MAX_CALL_DEPTH, MAX_FUNCTIONS_BETWEEN, MAX_USERS_OF_SERVICE, MIN_PART_OF_CALL_PATH,
+    MAX_CALL_DEPTH, MAX_FUNCTIONS_BETWEEN, MAX_FUNCTIONS_WITHOUT_LINES, MAX_USERS_OF_SERVICE,
+    MIN_PART_OF_CALL_PATH,
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::UserCall;
@@ -22,7 +23,7 @@ use crate::input::place_of_frames::place_of;
 use crate::input::runtime_services::{is_allocator, is_library};
 use genba_attribution::counted::{CallSite, ExecutedFunctions, Joined, call_sites};
 use genba_symbols::CodeFrame;
-use genba_symbols::is_toolchain_file;
+use genba_symbols::{is_system_module, is_toolchain_file};
 
 /// What waits to be passed on: calls of the service by a library function.
 #[derive(Clone, Default)]
@@ -50,6 +51,30 @@ pub(crate) enum Follow {
     Wrappers,
 }
 
+/// By module: whether it is a library of the system without lines, where a program of the user's has some.
+fn without_lines(joined: &Joined, names: &ExecutedFunctions) -> Vec<bool> {
+    let modules = &joined.index.modules;
+    let mut looked_at = vec![0usize; modules.len()];
+    let mut has_lines = vec![false; modules.len()];
+    for function in &names.list {
+        let index = function.module as usize;
+        if has_lines[index]
+            || looked_at[index] >= MAX_FUNCTIONS_WITHOUT_LINES
+            || !is_own(&modules[index].path)
+        {
+            continue;
+        }
+        looked_at[index] += 1;
+        let frames = (names.code).frames_at(ModuleId(function.module), function.address);
+        has_lines[index] = frames.iter().any(|frame| frame.file.is_some());
+    }
+    let of_system = |index: usize| is_system_module(&modules[index].path);
+    let theirs = (0..modules.len()).any(|index| has_lines[index] && !of_system(index));
+    (0..modules.len())
+        .map(|index| theirs && !has_lines[index] && of_system(index))
+        .collect()
+}
+
 /// The counted call graph, to be followed from callees to the user's code.
 pub(crate) struct CallPaths<'a> {
     joined: &'a Joined,
@@ -61,6 +86,8 @@ pub(crate) struct CallPaths<'a> {
     all: HashMap<u32, f64>,
     /// Calls that a function makes, but for those of the allocator.
     made: HashMap<u32, f64>,
+    /// By module: whether it is a library of the system without lines, where the program has some.
+    foreign: Vec<bool>,
     /// Frames by place of call, which cost a look into the debug information.
     frames: HashMap<CodePoint, Vec<CodeFrame>>,
 }
@@ -83,6 +110,7 @@ impl<'a> CallPaths<'a> {
         Self {
             joined,
             names,
+            foreign: without_lines(joined, names),
             paths: index.modules.iter().map(|m| m.path.as_str()).collect(),
             callers,
             all,
@@ -109,11 +137,13 @@ impl<'a> CallPaths<'a> {
         if !is_own(self.paths[at.module as usize]) {
             return false;
         }
+        let foreign = self.foreign[at.module as usize];
         let frames = self.frames_at(at);
         let mut files = frames.iter().filter_map(|frame| frame.file.as_deref());
         let users = files.clone().any(|file| !is_toolchain_file(file));
         users
             || files.next().is_none()
+                && !foreign
                 && !is_library(name)
                 && !name.ends_with("@plt")
                 && name != "_start"

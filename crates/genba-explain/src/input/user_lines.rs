@@ -59,6 +59,7 @@ pub fn site_of(function: &str, module: &str, address: u64, place: &Place) -> Fin
         end_line: place.line,
         addresses: vec![address],
         called_from: None,
+        inside: None,
     }
 }
 

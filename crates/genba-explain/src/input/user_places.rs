@@ -12,7 +12,7 @@ use crate::input::from_profile::is_own;
 use crate::input::place_of_frames::place_of;
 use crate::input::runtime_services::{is_copy_function, is_library};
 use genba_attribution::ResolvedProfile;
-use genba_symbols::is_toolchain_file;
+use genba_symbols::{is_system_module, is_toolchain_file};
 
 /// The user's own lines in which the samples of this recording were taken, or that called the
 /// library in which they were; most first.
@@ -70,11 +70,13 @@ fn places_where(resolved: &ResolvedProfile, counts: &dyn Fn(StackId) -> bool) ->
     list
 }
 
-/// The innermost frame of a stack that is the user's own.
+/// The innermost frame of a stack that is the user's own; one of a library of the system without lines only if
+/// there is none with a line of theirs.
 fn users_frame(resolved: &ResolvedProfile, leaf: StackId) -> Option<(u32, u64, Vec<CodeFrame>)> {
     let mut next = Some(leaf);
+    let mut of_system = None;
     for _ in 0..MAX_STACK_DEPTH {
-        let id = next?;
+        let Some(id) = next else { break };
         next = resolved.tables.frame(id).parent;
         let Some(place) = resolved.frame_place(id) else {
             continue;
@@ -88,9 +90,16 @@ fn users_frame(resolved: &ResolvedProfile, leaf: StackId) -> Option<(u32, u64, V
         let frames = resolved.code.frames_at(function.module, place.address);
         let mut files = frames.iter().filter_map(|frame| frame.file.as_deref());
         let users = files.clone().any(|file| !is_toolchain_file(file));
-        if users || files.next().is_none() && !is_library(&function.name) {
-            return Some((place.function, place.address, frames));
+        let found = || Some((place.function, place.address, frames.clone()));
+        if users {
+            return found();
+        }
+        if files.next().is_none() && !is_library(&function.name) {
+            if !is_system_module(&resolved.code.module_name(function.module)) {
+                return of_system.or_else(found);
+            }
+            of_system = of_system.or_else(found);
         }
     }
-    None
+    of_system
 }

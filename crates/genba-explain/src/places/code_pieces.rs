@@ -93,6 +93,7 @@ fn place(
         None => function.calls,
     };
     let mut at = site(function, &hottest_line(function, &piece.members));
+    at = *at.inside.take().unwrap_or(Box::new(at));
     at.called_from = None;
     at.addresses = (piece.members.iter())
         .map(|&at| function.code[at].address)

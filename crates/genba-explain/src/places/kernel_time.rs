@@ -25,6 +25,7 @@ pub(super) fn place(input: &AnalysisInput, costs: &Costs) -> Option<TimePlace> {
         end_line: None,
         addresses: Vec::new(),
         called_from: None,
+        inside: None,
     };
     let mut place = costs.place(TimePlaceKind::Kernel, site, share, None, input);
     let work = program.kernel.iter().take(MAX_PLACE_FUNCTIONS);

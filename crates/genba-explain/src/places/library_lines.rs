@@ -156,6 +156,7 @@ fn without_callers(
         end_line: None,
         addresses: Vec::new(),
         called_from: None,
+        inside: None,
     };
     // Where only a part of its calls is without a known caller, their number is not known.
     let whole = share >= library.share;

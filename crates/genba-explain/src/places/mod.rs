@@ -65,9 +65,9 @@ fn finding_about(place: &TimePlace, diagnoses: &[Diagnosis]) -> Option<u32> {
             && site.function == place.site.function
     };
     let about = |one: &Diagnosis| {
-        let called_from = one.site.called_from.as_deref();
+        let beside = [one.site.called_from.as_deref(), one.site.inside.as_deref()];
         one.predicted_speedup.value > 1.0
-            && [Some(&one.site), called_from]
+            && [Some(&one.site), beside[0], beside[1]]
                 .into_iter()
                 .flatten()
                 .any(|site| same_code(site) || same_line(site))

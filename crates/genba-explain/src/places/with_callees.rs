@@ -35,6 +35,7 @@ fn place(input: &AnalysisInput, costs: &Costs, one: &FunctionWithCallees) -> Tim
         end_line: one.place.line,
         addresses: vec![one.address],
         called_from: None,
+        inside: None,
     };
     let kind = TimePlaceKind::WithCallees;
     let mut place = costs.place(kind, site, one.share, Some(one.calls), input);

@@ -213,6 +213,7 @@ mod tests {
             end_line: None,
             addresses: addresses.to_vec(),
             called_from: None,
+            inside: None,
         }
     }
 

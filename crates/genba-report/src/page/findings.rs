@@ -60,7 +60,7 @@ pub(super) fn list(out: &mut String, all: &Investigation) -> Vec<usize> {
 
 /// Returns the annotation that contains the instructions of a finding.
 fn annotation_of(finding: &Finding, annotations: &[Annotation]) -> Option<usize> {
-    let site = &finding.site;
+    let site = finding.site.code();
     let address = *site.addresses.first()?;
     annotations
         .iter()

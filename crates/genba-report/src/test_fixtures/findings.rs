@@ -15,6 +15,7 @@ fn site(function: &str, line: u32, end: u32) -> FindingSite {
         end_line: Some(end),
         addresses: vec![0x1245],
         called_from: None,
+        inside: None,
     }
 }
 
@@ -80,13 +81,17 @@ fn in_a_library() -> Finding {
     let mut one = division();
     one.cause = "malloc-churn".into();
     one.site = FindingSite {
-        function: "_int_malloc".into(),
-        module: "/usr/lib/x86_64-linux-gnu/libc.so.6".into(),
-        file: None,
-        line: None,
-        end_line: None,
-        addresses: vec![0x9a000],
-        called_from: Some(Box::new(site("rb_str_buf_new", 1204, 1204))),
+        inside: Some(Box::new(FindingSite {
+            function: "_int_malloc".into(),
+            module: "/usr/lib/x86_64-linux-gnu/libc.so.6".into(),
+            file: None,
+            line: None,
+            end_line: None,
+            addresses: vec![0x9a000],
+            called_from: None,
+            inside: None,
+        })),
+        ..site("rb_str_buf_new", 1204, 1204)
     };
     one.predicted_speedup = gain(1.12, 1.05, 1.2);
     one.evidence.truncate(2);
@@ -207,6 +212,7 @@ pub fn places() -> Vec<TimePlace> {
             end_line: None,
             addresses: Vec::new(),
             called_from: None,
+            inside: None,
         },
         share: gain(0.05, 0.04, 0.06),
         executions: None,

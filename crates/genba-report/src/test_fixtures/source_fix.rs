@@ -46,6 +46,7 @@ pub fn source_fix() -> SourceFix {
             end_line: Some(35),
             addresses: Vec::new(),
             called_from: None,
+            inside: None,
         },
         predicted_speedup: speedup,
         command: "./prog 55".to_owned(),

@@ -94,8 +94,11 @@ pub(crate) fn place(site: &FindingSite) -> String {
     }
 }
 
-/// Returns where the user's own code calls the site.
+/// Returns what leads to the site: where the user's own code calls it; or what the site leads to.
 pub(crate) fn caller(site: &FindingSite) -> Option<String> {
+    if let Some(inside) = site.inside.as_deref() {
+        return Some(format!("which leads to {}", place(inside)));
+    }
     Some(format!(
         "called from {}",
         place(site.called_from.as_deref()?)
@@ -156,8 +159,9 @@ pub fn next_command(all: &Investigation) -> Option<String> {
 
 fn place_to_annotate(all: &Investigation) -> Option<&str> {
     let has_source = |a: &&Annotation| a.instructions.iter().any(|one| one.line.is_some());
-    let known = (all.findings.first()).filter(|finding| finding.site.file.is_some());
-    let of_finding = known.map(|finding| finding.site.function.as_str());
+    let first = all.findings.first().map(|finding| finding.site.code());
+    let known = first.filter(|site| site.file.is_some());
+    let of_finding = known.map(|site| site.function.as_str());
     of_finding.or_else(|| {
         let with_source = all.annotations.iter().find(has_source);
         let shown = with_source.or(all.annotations.first());

@@ -145,7 +145,7 @@ fn function_of_finding(args: &Args) -> Result<Option<String>, Failure> {
     let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
     let finding = number.checked_sub(1).and_then(|at| findings.get(at));
     match finding {
-        Some(finding) => Ok(Some(finding.site.function.clone())),
+        Some(finding) => Ok(Some(finding.site.code().function.clone())),
         None => Err(Failure::usage(format!(
             "case {} has no finding {number}: {} in it\n  to list its functions: genba report -i {}",
             case.id(),
