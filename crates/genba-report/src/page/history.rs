@@ -244,10 +244,8 @@ mod tests {
         let one = many[0].clone();
         many.resize(50_000, one);
         assert!(history_html(&all).len() < 3 << 20);
+        all.series[0].measurements.truncate(500);
         all.series = vec![all.series[0].clone(); 300];
-        for series in &mut all.series {
-            series.measurements.truncate(500);
-        }
         assert!(history_html(&all).len() < 3 << 20);
     }
 
