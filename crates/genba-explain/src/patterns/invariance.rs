@@ -50,6 +50,8 @@ fn comes_back(function: &FunctionInput, index: u32, value: Value) -> bool {
         return false;
     }
     let body = flow.loop_blocks(index);
+    // What comes back must be what was there, not what is made of it: a pointer that moves on, after it has moved.
+    let value = Value { offset: 0, ..value };
     let before = &flow.blocks()[head as usize].predecessors;
     let mut around = before
         .iter()

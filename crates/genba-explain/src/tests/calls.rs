@@ -222,6 +222,11 @@ fn tls_lookup_is_reported_at_the_calling_line() {
 
 /// `for (i = 0; i < strlen(rbx); i++)` with a pointer that stays, or one that moves.
 fn measured(moves: bool) -> AnalysisInput {
+    measured_ahead(0, moves)
+}
+
+/// The same with the length of what begins so many bytes further.
+fn measured_ahead(bytes: i32, moves: bool) -> AnalysisInput {
     let (once, iterations) = (100, 1_000_000);
     let mut caller = function(
         "caller",
@@ -231,7 +236,7 @@ fn measured(moves: bool) -> AnalysisInput {
             a.mov(rbx, rdi)?;
             a.xor(ebp, ebp)?;
             a.set_label(&mut head)?;
-            a.mov(rdi, rbx)?;
+            a.lea(rdi, qword_ptr(rbx + bytes))?;
             a.call(callee)?;
             if moves {
                 a.add(rbx, 1)?;
@@ -274,6 +279,12 @@ fn loop_invariant_strlen_is_found() {
 #[test]
 fn strlen_of_a_different_string_each_iteration_is_not_invariant() {
     assert!(loop_invariant_call::detect(&measured(true)).is_empty());
+    // What the pointer is after it has moved on is where the next iteration begins.
+    assert!(loop_invariant_call::detect(&measured_ahead(1, true)).is_empty());
+    assert_eq!(
+        loop_invariant_call::detect(&measured_ahead(1, false)).len(),
+        1
+    );
 }
 
 /// A power of the same two numbers each iteration, the second kept in memory across the call; or one
