@@ -6,8 +6,8 @@
 //!
 //! **Confirmation.** A store as wide as the load, or the value kept in a register.
 //!
-//! **Gain.** At least the stall of the load; at most all of the loop except its throughput, because
-//! iterations then overlap.
+//! **Gain.** At least the stall of the load; at most all of the loop except its throughput and what other loads
+//! wait, because iterations then overlap. Where others wait longer, perhaps nothing.
 //!
 //! **Source.** Intel's and AMD's optimisation manuals on store forwarding.
 
@@ -25,6 +25,7 @@ use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_copy_function;
 use crate::input::values::Address;
+use crate::patterns::calls::cycles_of_all;
 use crate::patterns::load_stalls::{Pattern, Stall, stalls};
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 use genba_loop_model::Change;
@@ -39,7 +40,8 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             continue;
         }
         let mut done: Vec<Option<u32>> = Vec::new();
-        for load in stalls(input, function) {
+        let all = stalls(input, function);
+        for load in &all {
             let waits = load.each - load.usual;
             if load.share < MIN_SHARE_OF_FORWARDING_STALL
                 || !(FAILED_FORWARDING_CYCLES..MEMORY_CYCLES).contains(&waits)
@@ -49,11 +51,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             if done.contains(&load.around) && load.around.is_some() {
                 continue;
             }
-            let store = narrow_store(function, &load).map(|at| (index, at));
+            let store = narrow_store(function, load).map(|at| (index, at));
             let store = store.or_else(|| observed_store(sites.as_ref()?, index, load.at));
             if let Some(store) = store {
                 done.push(load.around);
-                found.push(candidate(input, index, &load, store));
+                found.push(candidate(input, index, (load, &all), store));
             }
         }
     }
@@ -166,10 +168,21 @@ fn overlap(store: &Address, load: &Address) -> Overlap {
     }
 }
 
+/// An iteration of the loop around a load that waits, cycles.
+struct Iteration {
+    measured: f64,
+    throughput: f64,
+    /// Of this load.
+    waits: f64,
+    /// Of all other loads, inner loops' among them.
+    others: f64,
+    members: Vec<usize>,
+}
+
 fn candidate(
     input: &AnalysisInput,
     index: usize,
-    load: &Stall,
+    (load, all): (&Stall, &[Stall]),
     (storing, store): (usize, usize),
 ) -> Candidate {
     let function = &input.functions[index];
@@ -178,24 +191,42 @@ fn candidate(
         false => vec![load.at],
     };
     let mut found = Candidate::new(Cause::StoreForwardStall, Some(index), site, Fix::WiderStore);
-    let waits = load.each - load.usual;
     let iteration = load.around.and_then(|around| {
         let cost = function.loops.get(around as usize)?.as_ref()?;
         let model = function.loop_model(&input.program.costs, around, &Change::default())?;
-        let times = function.counts[load.at] as f64 / cost.iterations.max(1) as f64;
-        Some((around, cost.cycles?.value, model.throughput?.value, times))
+        let iterations = cost.iterations.max(1) as f64;
+        let members = function.loop_instructions(around);
+        // With the loops inside it, whose time the change may touch as well.
+        let whole = function.heat_of(members.iter().copied());
+        let whole = cycles_of_all(input).map_or(0.0, |all| all * whole) / iterations;
+        let waits = |one: &Stall| {
+            (one.each - one.usual).max(0.0) * function.counts[one.at] as f64 / iterations
+        };
+        let others = (all.iter()).filter(|one| one.at != load.at && members.contains(&one.at));
+        Some(Iteration {
+            measured: cost.cycles?.value.max(whole),
+            throughput: model.throughput?.value,
+            waits: waits(load),
+            others: others.map(waits).sum(),
+            members,
+        })
     });
     match iteration {
-        Some((around, measured, free, times)) if measured > 0.0 => {
-            found.affected = function.loop_instructions(around);
-            let stays = (1.0 - waits * times / measured)
+        Some(one) if one.measured > 0.0 => {
+            let stays = (1.0 - one.waits / one.measured)
                 .clamp(FORWARDING_RESIDUAL_RANGE.0, FORWARDING_RESIDUAL_RANGE.1);
-            let free = (free / measured).min(stays);
+            let free = ((one.throughput + one.others) / one.measured).min(stays);
+            // Behind longer waits of other loads this one may not show at all.
+            let hidden = one.others > one.waits;
             found.residual_fraction = Estimate {
-                value: (stays * free).sqrt().max(FORWARDING_LOW * stays),
+                value: match hidden {
+                    true => stays,
+                    false => (stays * free).sqrt().max(FORWARDING_LOW * stays),
+                },
                 low: FORWARDING_THROUGHPUT_LOW * free,
-                high: stays.sqrt(),
+                high: if hidden { 1.0 } else { stays.sqrt() },
             };
+            found.affected = one.members;
         }
         _ => {
             found.affected.clone_from(&load.group);

@@ -491,6 +491,31 @@ fn store_forward_stall_is_found_for_partial_overlap_only() {
     assert_eq!(count(&cache_miss::detect(&halves(true))), 0);
 }
 
+/// The same in a loop that waits far longer for a load of its own.
+fn halves_beside_a_miss() -> AnalysisInput {
+    let heat = [0.01, 0.01, 0.1, 0.01, 0.8, 0.04, 0.01, 0.01, 0.01];
+    program(vec![looped(200.0, &heat, |a| {
+        a.mov(dword_ptr(rsp + 16), ecx)?;
+        a.mov(dword_ptr(rsp + 20), edx)?;
+        a.mov(rax, qword_ptr(rsp + 16))?;
+        a.add(rbx, rax)?;
+        a.mov(r8, qword_ptr(r9 + rcx * 8))?;
+        a.add(r10, r8)?;
+        a.add(rdi, 1)?;
+        a.cmp(rdi, rsi)
+    })])
+}
+
+#[test]
+fn stall_behind_a_longer_wait_may_gain_nothing() {
+    let found = store_forward_stall::detect(&halves_beside_a_miss());
+    assert_eq!(count(&found), 1);
+    let stays = found[0].residual_fraction;
+    assert!(stays.value > 0.8 && stays.high >= 1.0, "{stays:?}");
+    let alone = store_forward_stall::detect(&halves(true));
+    assert!(alone[0].residual_fraction.high < 0.9);
+}
+
 /// The same by two functions: what the second one loads was observed to be stored by half in this share of the cases.
 fn halves_of_another(share: f64) -> AnalysisInput {
     let calls = iterations(30.0);
