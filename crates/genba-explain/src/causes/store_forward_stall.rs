@@ -55,7 +55,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             let store = store.or_else(|| observed_store(sites.as_ref()?, index, load.at));
             if let Some(store) = store {
                 done.push(load.around);
-                found.push(candidate(input, index, (load, &all), store));
+                found.push(candidate(input, sites.as_ref(), index, (load, &all), store));
             }
         }
     }
@@ -174,13 +174,14 @@ struct Iteration {
     throughput: f64,
     /// Of this load.
     waits: f64,
-    /// Of all other loads, inner loops' among them.
+    /// Of other loads that were observed to miss, inner loops' among them.
     others: f64,
     members: Vec<usize>,
 }
 
 fn candidate(
     input: &AnalysisInput,
+    sites: Option<&ObservedSites<'_>>,
     index: usize,
     (load, all): (&Stall, &[Stall]),
     (storing, store): (usize, usize),
@@ -202,7 +203,13 @@ fn candidate(
         let waits = |one: &Stall| {
             (one.each - one.usual).max(0.0) * function.counts[one.at] as f64 / iterations
         };
-        let others = (all.iter()).filter(|one| one.at != load.at && members.contains(&one.at));
+        // What waits for this load is late as well; a miss comes of itself.
+        let misses = |one: &&Stall| {
+            one.at != load.at
+                && members.contains(&one.at)
+                && sites.is_some_and(|sites| sites.misses(index, one.at) == Some(true))
+        };
+        let others = all.iter().filter(misses);
         Some(Iteration {
             measured: cost.cycles?.value.max(whole),
             throughput: model.throughput?.value,

@@ -2,7 +2,7 @@
 
 use genba_model::Estimate;
 
-use crate::constants::counts::{MIN_MISS_RATE, MIN_RESIDENT_BYTES_BEYOND_CACHES};
+use crate::constants::counts::MIN_RESIDENT_BYTES_BEYOND_CACHES;
 use crate::constants::gains::MAX_LOOP_RESIDUAL;
 use crate::constants::processor::{CACHE_LINE_BYTES, READ_TO_COPY_BANDWIDTH};
 use crate::input::analysis_input::AnalysisInput;
@@ -75,12 +75,8 @@ pub(crate) fn loads_hit(input: &AnalysisInput, one: &HotLoop<'_>) -> bool {
     let Some(sites) = ObservedSites::of(input) else {
         return false;
     };
-    let hits = |at: usize| {
-        let point = sites.point(one.function, at)?;
-        let seen = sites.observed.loads.iter().find(|load| load.at == point)?;
-        Some(seen.l2.value + seen.l3.value + seen.memory.value < MIN_MISS_RATE)
-    };
-    (one.usual().filter(|&at| one.input.data[at].loads())).all(|at| hits(at) == Some(true))
+    let mut loads = one.usual().filter(|&at| one.input.data[at].loads());
+    loads.all(|at| sites.misses(one.function, at) == Some(false))
 }
 
 /// Cycles for each execution of some loads together, if nothing but the bandwidth of the levels counted from which, as

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use genba_model::{CodePoint, ObservedFact};
 use genba_observe::{Observations, OverwrittenBuffer, RedundantCall, RepeatedLoop, Seen};
 
+use crate::constants::counts::MIN_MISS_RATE;
 use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MAX_PART_OF_REPEATED_CALL, MIN_BURSTS,
     MIN_ONE_VALUE, MIN_ONE_VALUE_LOW, MIN_REPEATED, MIN_SEEN,
@@ -110,6 +111,13 @@ impl<'a> ObservedSites<'a> {
             .filter(|one| one.at == point && !one.stored && one.executions >= MIN_SEEN)
             .filter_map(|one| one.values.first())
             .any(|first| first.share.value >= MIN_ONE_VALUE && first.share.low >= MIN_ONE_VALUE_LOW)
+    }
+
+    /// Whether a load was observed to miss the first cache more than now and then; `None` if it was not observed.
+    pub(crate) fn misses(&self, function: usize, at: usize) -> Option<bool> {
+        let point = self.point(function, at)?;
+        let seen = self.observed.loads.iter().find(|load| load.at == point)?;
+        Some(seen.l2.value + seen.l3.value + seen.memory.value >= MIN_MISS_RATE)
     }
 
     /// The point of an instruction.

@@ -491,10 +491,10 @@ fn store_forward_stall_is_found_for_partial_overlap_only() {
     assert_eq!(count(&cache_miss::detect(&halves(true))), 0);
 }
 
-/// The same in a loop that waits far longer for a load of its own.
-fn halves_beside_a_miss() -> AnalysisInput {
+/// The same in a loop that waits far longer for a load of its own, which was seen to miss so often.
+fn halves_beside(missed: f64) -> AnalysisInput {
     let heat = [0.01, 0.01, 0.1, 0.01, 0.8, 0.04, 0.01, 0.01, 0.01];
-    program(vec![looped(200.0, &heat, |a| {
+    let mut input = program(vec![looped(200.0, &heat, |a| {
         a.mov(dword_ptr(rsp + 16), ecx)?;
         a.mov(dword_ptr(rsp + 20), edx)?;
         a.mov(rax, qword_ptr(rsp + 16))?;
@@ -503,17 +503,22 @@ fn halves_beside_a_miss() -> AnalysisInput {
         a.add(r10, r8)?;
         a.add(rdi, 1)?;
         a.cmp(rdi, rsi)
-    })])
+    })]);
+    let mut observed = observations();
+    (observed.loads).push(load_site(point(&input, 0, 5), missed, None));
+    input.observed = Some(observed);
+    input
 }
 
 #[test]
 fn stall_behind_a_longer_wait_may_gain_nothing() {
-    let found = store_forward_stall::detect(&halves_beside_a_miss());
+    let found = store_forward_stall::detect(&halves_beside(0.9));
     assert_eq!(count(&found), 1);
     let stays = found[0].residual_fraction;
     assert!(stays.value > 0.8 && stays.high >= 1.0, "{stays:?}");
-    let alone = store_forward_stall::detect(&halves(true));
-    assert!(alone[0].residual_fraction.high < 0.9);
+    // One that hits is late because of it.
+    let late = store_forward_stall::detect(&halves_beside(0.0));
+    assert!(late[0].residual_fraction.value < 0.6);
 }
 
 /// The same by two functions: what the second one loads was observed to be stored by half in this share of the cases.
