@@ -35,7 +35,7 @@ pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
             .filter_map(|&at| function.code.get(at).map(|i| i.address))
             .collect(),
         called_from: first
-            .and_then(|first| inlined_for(function, first))
+            .and_then(|first| inlined_for(&function.function, &function.module, first))
             .map(Box::new),
         inside: None,
     };
@@ -63,7 +63,7 @@ fn users_call(function: &FunctionInput, first: Option<&Place>) -> Option<Finding
             false => true,
         };
         return leads.then(|| FindingSite {
-            called_from: inlined_for(function, &user.place).map(Box::new),
+            called_from: inlined_for(&user.function, &user.module, &user.place).map(Box::new),
             ..site_of(&user.function, &user.module, user.address, &user.place)
         });
     }
@@ -78,18 +78,13 @@ fn users_call(function: &FunctionInput, first: Option<&Place>) -> Option<Finding
     Some(site)
 }
 
-/// The call that a place was inlined for, with those around it.
-fn inlined_for(function: &FunctionInput, place: &Place) -> Option<FindingSite> {
+/// The call that a place of a function was inlined for, with those around it.
+fn inlined_for(function: &str, module: &str, place: &Place) -> Option<FindingSite> {
     let within = place.within.as_deref()?;
     Some(FindingSite {
-        function: (within.function.clone()).unwrap_or_else(|| function.function.clone()),
-        module: function.module.clone(),
-        file: within.file.clone(),
-        line: within.line,
-        end_line: within.line,
+        called_from: inlined_for(function, module, within).map(Box::new),
         addresses: Vec::new(),
-        called_from: inlined_for(function, within).map(Box::new),
-        inside: None,
+        ..site_of(function, module, 0, within)
     })
 }
 
