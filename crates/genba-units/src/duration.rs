@@ -124,7 +124,10 @@ pub fn duration(value: f64) -> String {
         0..=119 if value < 9.95 => seconds(value),
         0..=119 => format!("{whole} s"),
         120..=7199 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        _ => {
+            let minutes = (value / 60.0).round() as u64;
+            format!("{} h {} min", minutes / 60, minutes % 60)
+        }
     }
 }
 
@@ -211,6 +214,12 @@ mod tests {
         assert_eq!(rough_duration(39.2), "40 s");
         assert_eq!(rough_duration(250.0), "4 min");
         assert_eq!(rough_duration(7200.0), "2 h");
+    }
+
+    #[test]
+    fn hours_are_rounded_to_the_minute() {
+        assert_eq!(duration(7438.3), "2 h 4 min");
+        assert_eq!(duration(10_790.0), "3 h 0 min");
     }
 
     proptest! {
