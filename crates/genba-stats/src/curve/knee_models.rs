@@ -355,6 +355,17 @@ mod tests {
     }
 
     #[test]
+    fn no_knee_costs_less_than_one_that_fits_exactly() {
+        let step = |u: f64| if u >= 4.0 { 0.1 } else { 0.0 };
+        let hinge = |u: f64| 0.1 * (u - 4.625).max(0.0);
+        for levels in [levels(step), levels(hinge)] {
+            let all = all(&levels, Axis::Log2);
+            let least = best(&all).unwrap().cost;
+            assert!((LEAST_COST..LEAST_COST + 1e-6).contains(&least), "{least}");
+        }
+    }
+
+    #[test]
     fn ramp_is_fitted_as_a_wide_step() {
         let levels = levels(|u| ((u - 3.0) / 2.0).clamp(0.0, 1.0) * -0.3);
         let all = all(&levels, Axis::Log2);
