@@ -52,6 +52,20 @@ fn hostile_texts_are_sanitised() {
 }
 
 #[test]
+fn next_step_goes_to_a_library_by_the_number_of_its_finding() {
+    let mut all = fixture::investigation();
+    let own = crate::next_command(&all).expect("a command");
+    assert!(
+        own.ends_with(&format!("'{}'", all.findings[0].site.function)),
+        "{own}"
+    );
+    all.findings.rotate_left(1);
+    assert!(all.findings[0].site.inside.is_some());
+    let next = format!("genba annotate -i {} 1", all.case);
+    assert_eq!(crate::next_command(&all), Some(next));
+}
+
+#[test]
 fn section_is_omitted_without_counts_and_findings() {
     let mut all = fixture::investigation();
     all.findings.clear();

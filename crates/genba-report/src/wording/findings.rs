@@ -153,6 +153,10 @@ pub fn next_command(all: &Investigation) -> Option<String> {
         });
     match of_script {
         true => Some(format!("genba report -i {case} --by script")),
+        // By its number: the name of an instance of a template is long, and not the one that was read.
+        false if first.is_some_and(|site| site.inside.is_some()) => {
+            Some(format!("genba annotate -i {case} 1"))
+        }
         false => place_to_annotate(all).map(|name| format!("genba annotate -i {case} '{name}'")),
     }
 }
