@@ -68,10 +68,16 @@ fn without_lines(joined: &Joined, names: &ExecutedFunctions) -> Vec<bool> {
         let frames = (names.code).frames_at(ModuleId(function.module), function.address);
         has_lines[index] = frames.iter().any(|frame| frame.file.is_some());
     }
-    let of_system = |index: usize| is_system_module(&modules[index].path);
-    let theirs = (0..modules.len()).any(|index| has_lines[index] && !of_system(index));
-    (0..modules.len())
-        .map(|index| theirs && !has_lines[index] && of_system(index))
+    let paths = modules.iter().map(|module| module.path.as_str());
+    foreign(&paths.zip(has_lines).collect::<Vec<_>>())
+}
+
+/// The same by paths, with whether a module has lines.
+fn foreign(modules: &[(&str, bool)]) -> Vec<bool> {
+    let is_theirs = |one: &(&str, bool)| one.1 && !is_system_module(one.0);
+    let theirs = modules.iter().any(is_theirs);
+    (modules.iter())
+        .map(|(path, has_lines)| theirs && !has_lines && is_system_module(path))
         .collect()
 }
 
@@ -323,6 +329,18 @@ fn hands_on(calls: u64, called: f64, (made, others): (u64, f64), instructions: u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn library_of_the_system_is_another_s_only_beside_a_program_with_lines() {
+        let (zlib, own) = ("/usr/lib/x86_64-linux-gnu/libz.so.1", "/srv/packer");
+        assert_eq!(foreign(&[(zlib, false), (own, true)]), [true, false]);
+        assert_eq!(foreign(&[(zlib, true), (own, true)]), [false, false]);
+        assert_eq!(foreign(&[(zlib, false), (own, false)]), [false, false]);
+        assert_eq!(
+            foreign(&[("/srv/libz.so.1", false), (own, true)]),
+            [false, false]
+        );
+    }
 
     #[test]
     fn small_functions_that_mostly_make_the_call_hand_on() {

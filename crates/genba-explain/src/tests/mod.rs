@@ -65,6 +65,7 @@ mod shifted_bits;
 mod shifts;
 mod short_matches;
 mod simulated_events;
+mod store_forwarding;
 mod sweeps;
 pub(crate) mod synthetic;
 mod table_growth;

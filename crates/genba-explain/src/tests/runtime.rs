@@ -201,6 +201,11 @@ fn realloc_growth_is_found_for_small_steps_that_move_nothing() {
     let found = realloc_growth::detect(&steps(20));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(21));
+    let mut wrapped = steps(20);
+    let realloc = &mut wrapped.program.runtime[0];
+    realloc.callers_behind_wrappers = vec![user(40, 1e6, &[])];
+    let found = realloc_growth::detect(&wrapped);
+    assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(40));
     assert!(realloc_growth::detect(&steps(300)).is_empty());
     assert!(realloc_growth::detect(&steps(0)).is_empty(), "made smaller");
     let mut cheap = steps(20);
