@@ -29,7 +29,7 @@ use crate::constants::time_shares::{
     MIN_SHARE_OF_ALLOCATOR, MIN_SHARE_OF_ALLOCATOR_FOR_SWAP, MIN_SHARE_OF_REPORTED_PART, MOST_OF_IT,
 };
 use crate::gain::saved_time::SavedTime;
-use crate::input::analysis_input::{AnalysisInput, UserCall};
+use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
 use crate::input::runtime_services::{is_allocator, is_library, plain, service};
 use crate::input::user_lines::{UserLine, lines};
 use crate::patterns::allocation_wrappers::{is_same_line, keeper};
@@ -80,10 +80,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let users = ["malloc", "realloc"]
         .iter()
         .filter_map(|name| input.service(name));
-    let callers = users.flat_map(|one| match one.callers_behind_wrappers.is_empty() {
-        true => &one.users,
-        false => &one.callers_behind_wrappers,
-    });
+    let callers = users.flat_map(RuntimeUse::asked_by);
     let lines = lines(callers.filter(|user| !is_of_library_itself(user)));
     // The allocator's time by allocations of the user's own.
     let reusable: f64 = lines.iter().map(|line| line.calls).sum();

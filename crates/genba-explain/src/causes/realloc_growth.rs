@@ -5,7 +5,7 @@
 //! - `realloc` is called far more often per buffer (the calls of `free` tell how many there were)
 //!   than doubling would: 20 doublings make a million elements of one;
 //! - `realloc` makes blocks larger by an eighth of their size or less each time, for one line, where sizes were
-//!   counted: the calls themselves take the time, whether blocks move or not;
+//!   counted: the calls themselves take the time, a twentieth or more, whether blocks move or not;
 //! - a container's `reserve` (which allocates exactly what it is asked for) moves the old contents
 //!   nearly every time it allocates;
 //! - a function of the user's own allocates, copies and frees the old block, equally often, with a
@@ -186,11 +186,7 @@ fn small_steps(input: &AnalysisInput) -> Option<Candidate> {
         return None;
     }
     let realloc = input.service("realloc")?;
-    let users = match realloc.callers_behind_wrappers.is_empty() {
-        true => &realloc.users,
-        false => &realloc.callers_behind_wrappers,
-    };
-    let line = lines(users).into_iter().next()?;
+    let line = lines(realloc.asked_by()).into_iter().next()?;
     if line.calls < MIN_PART_OF_REALLOCS_FROM_LINE * realloc.calls as f64 {
         return None;
     }

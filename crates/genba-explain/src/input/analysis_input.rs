@@ -191,6 +191,17 @@ pub struct RuntimeUse {
     pub callers_behind_wrappers: Vec<UserCall>,
 }
 
+impl RuntimeUse {
+    /// Who asks for it: through functions that hand the request on, where there are such.
+    #[must_use]
+    pub fn asked_by(&self) -> &[UserCall] {
+        match self.callers_behind_wrappers.is_empty() {
+            true => &self.users,
+            false => &self.callers_behind_wrappers,
+        }
+    }
+}
+
 /// A call in the user's own code that leads to a service of the runtime.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserCall {
