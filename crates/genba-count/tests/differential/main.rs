@@ -4,7 +4,7 @@
 //!
 //! Three programs in every test run; all of them by `make differential`.
 
-#[path = "../support/mod.rs"]
+#[path = "../integration/support/mod.rs"]
 mod support;
 
 mod allowed_differences;

@@ -9,7 +9,7 @@
 //! and off. `TORTURE=name` selects the programs whose names
 //! contain that, `TORTURE_RUNS=N` the number of runs.
 
-#[path = "../support/mod.rs"]
+#[path = "../integration/support/mod.rs"]
 mod support;
 
 mod check;

@@ -1,0 +1,5 @@
+//! The store of measurements under many writers, and in both databases.
+
+mod killed_writers;
+mod store;
+mod support;
