@@ -193,6 +193,13 @@ impl FunctionInput {
         !self.flow.loops().iter().any(|l| l.parent == Some(index))
     }
 
+    /// Whether a loop is another one or inside it.
+    #[must_use]
+    pub fn is_loop_within(&self, inner: u32, outer: u32) -> bool {
+        let head = self.flow.loops()[inner as usize].head;
+        self.flow.loop_blocks(outer).contains(&head)
+    }
+
     /// The innermost loop of an instruction and those around it, inside out.
     pub fn loops_around(&self, instruction: usize) -> impl Iterator<Item = u32> + '_ {
         let first = self.flow.loop_of_instruction(instruction);

@@ -141,7 +141,12 @@ fn search_that_chooses_by_a_key_in_a_register_without_a_branch_is_not_known_to_r
 /// A descent through a tree of eight levels: steps to the left are a loop inside of the one for steps to the right.
 /// By equality it only ends where the key is.
 fn tree_search(by_order: bool) -> AnalysisInput {
-    let (runs, rights, steps) = (CALLS, 4 * CALLS, 8 * CALLS);
+    tree_search_with(by_order, 4 * CALLS)
+}
+
+/// The same, with so many steps to the right.
+fn tree_search_with(by_order: bool, rights: u64) -> AnalysisInput {
+    let (runs, steps) = (CALLS, 8 * CALLS);
     let one = function(
         "port_of",
         |a| {
@@ -179,6 +184,18 @@ fn search_in_two_loops_of_one_descent_is_a_search_by_order() {
     assert_eq!(found.len(), 1);
     assert!(repeated_search::detect(&repeated_runs(tree_search(true), 0.2)).is_empty());
     assert!(repeated_search::detect(&repeated_runs(tree_search(false), 0.95)).is_empty());
+}
+
+#[test]
+fn steps_of_a_search_are_those_of_the_loops_inside_of_it() {
+    let few = CALLS + CALLS / 8;
+    let found = repeated_search::detect(&repeated_runs(tree_search_with(true, few), 0.95));
+    assert_eq!(found.len(), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Observed(ObservedFact::RepeatedSearches { iterations, .. })
+            if (iterations - 8.0).abs() < 1e-9
+    )));
 }
 
 /// Runs that all end elsewhere, with so much of the start in common.

@@ -51,7 +51,8 @@ pub(super) fn repeated_loops(input: &AnalysisInput) -> Vec<Candidate> {
         };
         // What is in a nest of which most is a search is a search as well; one for delimiters takes the same bytes apart.
         let loops = 0..function.flow.loops().len() as u32;
-        let inside = loops.filter(|&inner| is_inside(function, inner, index));
+        let inside = loops
+            .filter(|&inner| function.is_innermost(inner) && function.is_loop_within(inner, index));
         let searching = inside
             .filter(|&inner| search_of(input, function, inner).is_some())
             .filter(|&inner| !scans_for_constants(function, inner))
@@ -133,12 +134,6 @@ fn scans_with_all_around(
     };
     seen.repeats_previous.share.value >= MIN_REPEATED
         || sites.observed.repeated_loops.iter().any(again)
-}
-
-/// Whether an innermost loop is another one or inside it.
-fn is_inside(function: &FunctionInput, inner: u32, outer: u32) -> bool {
-    let head = function.flow.loops()[inner as usize].head;
-    function.is_innermost(inner) && function.flow.loop_blocks(outer).contains(&head)
 }
 
 impl LoopsOfFunction<'_> {

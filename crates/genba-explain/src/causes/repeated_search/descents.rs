@@ -18,7 +18,7 @@ use crate::constants::observations::{
 };
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
-use crate::input::analysis_input::FunctionInput;
+
 use crate::patterns::calls::index_of;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::halves;
@@ -46,7 +46,7 @@ pub(super) fn descent(
     let share = (here + callees.iter().map(|one| one.1).sum::<f64>()).min(1.0);
     // What halves has much of the time: a search is what the loop is for.
     let inside = (0..function.flow.loops().len() as u32)
-        .filter(|&inner| inner != index && is_around(function, index, inner))
+        .filter(|&inner| inner != index && function.is_loop_within(inner, index))
         .find(|&inner| halves(function, inner));
     let iterations = match inside {
         Some(inner) => function.loops.get(inner as usize)?.as_ref()?.iterations,
@@ -100,9 +100,4 @@ pub(super) fn descent(
 pub(super) fn starts_alike(seen: &RepeatedLoop) -> Option<&Seen> {
     (seen.starts_as_previous.as_ref())
         .filter(|one| is_enough(one) && one.share.low >= MIN_STARTED_ALIKE)
-}
-
-fn is_around(function: &FunctionInput, outer: u32, inner: u32) -> bool {
-    let head = function.flow.loops()[inner as usize].head;
-    function.flow.loop_blocks(outer).contains(&head)
 }

@@ -34,7 +34,7 @@ use crate::constants::observations::{
     MIN_SHARE_OF_REPEATED_WORK, WAITING_FOR_SEARCH_SAVED,
 };
 use crate::gain::saved_time::SavedTime;
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::time_of_runs;
 use crate::patterns::loop_inputs::{chooses_unseen, meets_what_is_handed};
@@ -88,9 +88,9 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
         && seen.distinct_per_burst <= MAX_DISTINCT_INPUTS;
     // Where the range is halved each time, loads at the same places mean that the range is the same.
     let near = starts_alike(seen).filter(|_| halves(function, index));
-    let cost = function.loops.get(index as usize)?.as_ref()?;
+    let steps = steps_of(function, index)?;
     let runs = entries(function, index)?;
-    let iterations = cost.iterations as f64 / runs as f64;
+    let iterations = steps as f64 / runs as f64;
     let matched = exits_by_match(function, index) / runs as f64;
     if !(after_one_another || few || near.is_some())
         || iterations < MIN_ITERATIONS_OF_SEARCH
@@ -160,5 +160,15 @@ fn candidate(sites: &ObservedSites<'_>, seen: &RepeatedLoop, all: f64) -> Option
             distinct: seen.distinct_per_burst,
         }),
     };
-    Some(one.fact(time_of_runs(share, all, cost.iterations, runs)))
+    Some(one.fact(time_of_runs(share, all, steps, runs)))
+}
+
+/// Iterations of a search, of the loop with most of them where there are loops in it: a tree with several keys in each
+/// node is descended in few.
+fn steps_of(function: &FunctionInput, index: u32) -> Option<u64> {
+    let within = (0..function.flow.loops().len() as u32)
+        .filter(|&inner| function.is_loop_within(inner, index));
+    within
+        .filter_map(|inner| Some(function.loops.get(inner as usize)?.as_ref()?.iterations))
+        .max()
 }
