@@ -193,8 +193,9 @@ def build_all(chosen, force=False, jobs=2):
 
 
 def plain_name(name):
-    """A function's name without arguments, templates, hashes and closures."""
+    """A function's name without arguments, templates, tags of the ABI, hashes and closures."""
     name = re.sub(r"::h[0-9a-f]{16}$", "", name)
+    name = re.sub(r"\[abi:\w+\]", "", name)
     name = re.sub(r"\.(constprop|isra|part|cold|lto_priv)(\.\d+)*", "", name)
     # Rust's names have parentheses within templates: `<impl Source<()> for &[u8]>::read`.
     name = name.replace("(anonymous namespace)", "anonymous").replace("->", "")

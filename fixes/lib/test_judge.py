@@ -60,6 +60,7 @@ class JudgeTest(unittest.TestCase):
 
     def test_names_with_arguments_scopes_and_templates_are_the_same_function(self):
         for name in ("read", "json::Parser::read", "json::Parser<T>::read(char const*)", "scan_tag.constprop.0",
+                     "json::Parser::read[abi:cxx11]",
                      "json::<impl Source<()> for &[u8]>::scan_tag"):
             self.assertTrue(judge.in_place(FACTS, name), name)
         for name in ("", "reader", "Lexer::read", "scan"):
