@@ -23,6 +23,7 @@ use crate::causes::loop_invariant_call::entries;
 use crate::constants::counts::{MAX_FOUND, MIN_CALLS_IN_HOT_CODE, MIN_ELEMENTS_COMPARED, RARE_WAY};
 use crate::constants::gains::{BESIDE_SEARCH_SAVED, RULED_OUT_SAVED};
 use crate::constants::observations::MIN_SAME_ELEMENTS;
+use crate::constants::registers::LIVE_AT_RETURN;
 use crate::constants::time_shares::MIN_SHARE_OF_TESTS;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -147,7 +148,7 @@ fn without_effect(
     runs: u64,
 ) -> Option<Vec<BlockId>> {
     let rare = (RARE_WAY * runs as f64) as u64;
-    let live = live_registers(function, Some(rare))[usual as usize];
+    let live = live_registers(function, Some(rare), LIVE_AT_RETURN)[usual as usize];
     let blocks = function.flow.blocks();
     let count =
         |block: BlockId| function.counts[blocks[block as usize].instructions.start as usize];

@@ -4,7 +4,7 @@
 
 use genba_code::{Flow, Locations, STACK_POINTER};
 
-use crate::constants::registers::{ARGUMENTS, FLAGS, LIVE_AT_RETURN, RESULTS, XMM0};
+use crate::constants::registers::{ARGUMENTS, FLAGS, RESULTS, XMM0};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::patterns::search_loops::compares;
@@ -16,9 +16,13 @@ const REGISTERS: Locations = (1 << FLAGS) - 1;
 const GENERAL: Locations = ((1 << XMM0) - 1) & !(1 << STACK_POINTER);
 
 /// Registers that are live at the begin of each block, as blocks that are executed more often than `rare` read
-/// them; of all blocks where nothing was counted or `rare` is `None`.
+/// them; of all blocks where nothing was counted or `rare` is `None`. A return reads what `at_return` has.
 #[must_use]
-pub(crate) fn live_registers(function: &FunctionInput, rare: Option<u64>) -> Vec<Locations> {
+pub(crate) fn live_registers(
+    function: &FunctionInput,
+    rare: Option<u64>,
+    at_return: Locations,
+) -> Vec<Locations> {
     let blocks = function.flow.blocks();
     let mut live: Vec<Locations> = vec![0; blocks.len()];
     let mut changed = true;
@@ -34,7 +38,7 @@ pub(crate) fn live_registers(function: &FunctionInput, rare: Option<u64>) -> Vec
                 .and_then(|at| function.code.get(at))
                 .map(|one| one.flow);
             let leaves = match flow {
-                Some(Flow::Return) => LIVE_AT_RETURN,
+                Some(Flow::Return) => at_return,
                 _ if block.successors.is_empty() => REGISTERS,
                 _ => 0,
             };

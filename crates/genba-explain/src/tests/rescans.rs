@@ -259,6 +259,35 @@ fn lines_sums_and_copies_are_not_quadratic() {
     assert!(one(60_000, Beside::Stores).is_empty(), "a copy");
 }
 
+/// The largest number of so many bytes, in a register that a result of two registers would be in, too.
+fn largest(bytes: u64) -> FunctionInput {
+    let all = SCANS * bytes / 4;
+    function(
+        "top",
+        |a| {
+            let mut head = a.create_label();
+            a.xor(edx, edx)?;
+            a.set_label(&mut head)?;
+            a.mov(eax, dword_ptr(rdi))?;
+            a.cmp(edx, eax)?;
+            a.cmovb(edx, eax)?;
+            a.add(rdi, 4)?;
+            a.cmp(rdi, rsi)?;
+            a.jne(head)?;
+            a.mov(eax, edx)?;
+            a.ret()
+        },
+        &[SCANS, all, all, all, all, all, all, SCANS, SCANS],
+        &[0.0, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1, 0.0, 0.0],
+        &[(6, all - SCANS)],
+    )
+}
+
+#[test]
+fn largest_element_is_a_result() {
+    assert!(found(largest(80_000), Some(4_000), 1.5e6).is_empty());
+}
+
 #[test]
 fn state_machine_whose_states_are_loops_is_one_scan() {
     let one = |between| found(scan_by_states(60_000, between), Some(160_000), 3e6);

@@ -7,7 +7,7 @@
 //! times what the program's memory holds, so that they test the same elements again.
 //!
 //! **Near misses.** Sums and counts of elements; loops that change them; distances, which are computed from the elements
-//! and a key; arrays that are refilled with what is read; searches for one equal value ([`super::search`]), walks for an
+//! and a key; arrays that are refilled with what is read, or with what is computed (the peak of each block of samples); searches for one equal value ([`super::search`]), walks for an
 //! end or a number ([`super::list_walk`]); the minimum of each of many rows.
 //!
 //! **Gain.** One look-up for each item is left.
@@ -124,7 +124,7 @@ fn shown_by_loop(
     let matches = exits_by_match(function, found.index) >= searches as f64 / 2.0;
     // A distance from a key is another one for each search.
     let keyed = || meets_what_is_handed(function, found.index, &found.members);
-    let best = || keeps_best(found) && !keyed() && !whole();
+    let best = || keeps_best(found) && !keyed() && !whole() && goes_over_unchanged(input, found);
     (anew && (matches || best())).then_some((at, bytes, matches))
 }
 

@@ -27,7 +27,7 @@ use crate::constants::counts::{
     MIN_PASSES_OVER_ALL_MEMORY, MIN_SEARCHES,
 };
 use crate::constants::gains::MAX_RESIDUAL_OF_ONE_SCAN;
-use crate::constants::registers::RDX;
+use crate::constants::registers::{LIVE_AT_RETURN, RDX};
 use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::plain;
@@ -320,15 +320,15 @@ fn leaves(found: &HotLoop<'_>, handed: &Handed) -> bool {
         handed.joins.contains(&value.number)
             || handed.made.iter().any(|one| one.number == value.number)
     };
-    let live = live_registers(function, None);
+    // Results of two registers are rare, and a counter that ends the loop is nothing then.
+    let live = live_registers(function, None, LIVE_AT_RETURN & !(1 << RDX));
     let written = (found.members.iter()).fold(0, |all, &at| all | function.data[at].writes);
     let blocks = function.flow.blocks();
     body.iter().any(|&from| {
         let next = blocks[from as usize].successors.iter();
         let ends = next.filter(|&&to| !body.contains(&to) && executions_of(function, from, to) > 0);
         ends.into_iter().any(|&to| {
-            // Results of two registers are rare, and a counter that ends the loop is nothing then.
-            let read = bits(live[to as usize] & written & !(1 << RDX));
+            let read = bits(live[to as usize] & written);
             read.into_iter()
                 .any(|location| value_behind(function, from, location).is_none_or(is_of_it))
         })

@@ -31,7 +31,7 @@ use crate::constants::counts::{
 };
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::observations::SAME_TIMES_TOLERANCE;
-use crate::constants::registers::{FLAGS, VECTORS};
+use crate::constants::registers::{FLAGS, LIVE_AT_RETURN, VECTORS};
 use crate::constants::time_shares::{MIN_SHARE_OF_LOOP_BESIDE_CALLS, MIN_SHARE_OF_QUADRATIC_LOOP};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Origin, Value};
@@ -357,7 +357,7 @@ pub(super) fn hands_on(found: &HotLoop<'_>, carried: bool) -> bool {
         .copied()
         .filter(|&at| found.times(at) > SELDOM_EXECUTIONS);
     let written = written.fold(0, |all, at| all | function.data[at].writes);
-    let live = live_registers(function, Some(0));
+    let live = live_registers(function, Some(0), LIVE_AT_RETURN);
     let head = flow.loops()[found.index as usize].head;
     let written = match carried {
         true => written & live[head as usize] & !made_anew(found),
