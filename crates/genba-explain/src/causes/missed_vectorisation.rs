@@ -2,8 +2,8 @@
 //!
 //! **Signature.** An innermost loop with many iterations without calls and without unpredictable
 //! branches; all its loads and stores advance by one element, have a fixed address or a stride of a
-//! few elements; it computes on what it loads; its only loop-carried values are counters and
-//! integer sums; its measured cycles are those of its throughput, or not far from them and its loads were observed
+//! few elements; it computes on what it loads; its only loop-carried values are counters,
+//! integer sums, and largest or smallest integers; its measured cycles are those of its throughput, or not far from them and its loads were observed
 //! to hit; and it has no vector arithmetic.
 //! Sums may be kept in memory ([`crate::patterns::memory_sums`]): then the cycles may be those of
 //! store forwarding from one iteration to the next.
@@ -16,7 +16,7 @@
 //! **Source.** gcc's and LLVM's documentation of their vectorisers and cost models (gcc 12 and
 //! later at -O2: `-fvect-cost-model=very-cheap`).
 
-use genba_code::{DataFlow, Flow, STACK_POINTER, Shortcut};
+use genba_code::{DataFlow, Flow, Location, STACK_POINTER, Shortcut};
 use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
@@ -33,7 +33,7 @@ use crate::constants::registers::{FLAGS, VECTORS, XMM0};
 use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
-use crate::input::values::{Address, Origin};
+use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::latency_chain::overhead;
 use crate::patterns::memory_streams::{bounded, loads_hit, opened};
@@ -149,8 +149,9 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
         }
         computes |= is_arithmetic(function, one, at);
     }
-    let sums = sums(one, uses)?;
-    work.site.extend(sums);
+    let carried = carried(one, uses)?;
+    computes |= !carried.is_empty();
+    work.site.extend(carried);
     work.site.extend(work.kept.iter().map(|sum| sum.addition));
     let beside = work.kept.iter().flat_map(|sum| &sum.beside);
     work.reloads.extend(beside.copied());
@@ -291,8 +292,9 @@ fn keeps_upper_half(data: &DataFlow) -> bool {
     keeps && !own
 }
 
-/// Integer sums that the loop carries; `None` if it carries anything else but counters.
-fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
+/// Additions and conditional moves that make the integer sums, and the largest or smallest integers, that the loop carries;
+/// `None` if it carries anything else but counters.
+fn carried(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
     let function = one.input;
     let head = function.flow.loops()[one.index as usize].head;
     let mut found = Vec::new();
@@ -305,6 +307,12 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
             // The upper half that a conversion leaves as it was is not part of what is computed.
             if keeps_upper_half(&function.data[at]) && function.data[at].writes >> location & 1 == 1
             {
+                continue;
+            }
+            if let Some(keeps) = keeps_extreme(one, uses, (location, value)) {
+                if !found.contains(&keeps) {
+                    found.push(keeps);
+                }
                 continue;
             }
             let data = &function.data[at];
@@ -324,6 +332,44 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
         }
     }
     Some(found)
+}
+
+/// The conditional move that keeps the larger or the smaller one of a carried value and another one, with which it was just
+/// compared; `None` if the loop does anything else with the carried value.
+fn keeps_extreme(
+    one: &HotLoop<'_>,
+    uses: &Uses,
+    (location, value): (Location, Value),
+) -> Option<usize> {
+    let function = one.input;
+    let inside = |made: Value| -> Vec<usize> {
+        let mut readers = uses.readers(made);
+        readers.retain(|reader| one.members.contains(reader));
+        readers
+    };
+    let readers = inside(value);
+    let named = |start: &str| {
+        let mut all = readers.iter().copied();
+        all.find(|&at| function.code[at].mnemonic.starts_with(start))
+    };
+    let (compares, keeps) = (named("cmp")?, named("cmov")?);
+    let other = |at: usize| -> Option<Value> {
+        let mut all = (function.values.reads(at).iter())
+            .filter(|one| one.0 < FLAGS && one.1 != value)
+            .map(|one| one.1);
+        all.next().filter(|_| all.next().is_none())
+    };
+    let by_it = (function.values.reads(keeps).iter())
+        .filter(|one| one.0 >= FLAGS)
+        .all(|one| function.values.origin(one.1) == Origin::Instruction(compares as u32));
+    let made = function.values.written(keeps, location)?;
+    let only = |all: &[usize]| all.iter().all(|at| [compares, keeps].contains(at));
+    let fits = by_it
+        && other(compares)? == other(keeps)?
+        && function.values.met(value).contains(&made)
+        && only(&readers)
+        && only(&inside(made));
+    fits.then_some(keeps)
 }
 
 fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Candidate> {

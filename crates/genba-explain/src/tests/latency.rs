@@ -239,6 +239,27 @@ fn missed_vectorisation_is_found_above_the_model_where_loads_hit() {
     assert!(missed_vectorisation::detect(&unseen).is_empty());
 }
 
+/// `o[i] = a[i] + b[i]; m = max(m, o[i])`; with `shown`, the largest one so far is stored instead.
+fn largest(shown: bool) -> AnalysisInput {
+    let heat = [0.2, 0.2, 0.1, 0.2, 0.1, 0.1, 0.05, 0.05];
+    program(vec![looped(2.0, &heat, |a| {
+        a.mov(r8d, dword_ptr(rdi + rax * 4))?;
+        a.add(r8d, dword_ptr(rsi + rax * 4))?;
+        a.cmp(r9d, r8d)?;
+        a.cmovb(r9, r8)?;
+        let stored = if shown { r9d } else { r8d };
+        a.mov(dword_ptr(rdx + rax * 4), stored)?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rcx)
+    })])
+}
+
+#[test]
+fn missed_vectorisation_is_found_for_a_largest_element_that_is_wanted_at_the_end_only() {
+    assert_eq!(count(&missed_vectorisation::detect(&largest(false))), 1);
+    assert_eq!(count(&missed_vectorisation::detect(&largest(true))), 0);
+}
+
 /// `out[i] = in[i] + 33` on bytes, with the sum by `lea`, or a copy where only addresses are made by it.
 fn shifted_letters(adds: bool) -> Vec<crate::candidate::Candidate> {
     let heat = [0.3, 0.2, 0.2, 0.2, 0.05, 0.05];
