@@ -9,8 +9,8 @@ use genba_run::{CommandSpec, Output};
 
 use crate::support::{compile, count};
 
-/// Address of the generated code of [`REWRITTEN`].
-const PAGE: u64 = 0x2000_0000;
+/// Address of the code that the programs write.
+pub(crate) const PAGE: u64 = 0x2000_0000;
 
 /// Functions of two instructions, `lea` and `ret`: at the page's start one that is rewritten, at 64
 /// one beside it, at 128 one that another thread rewrites. At 0x800 a loop that patches its own
@@ -54,7 +54,8 @@ int main(void) {
 }
 "#;
 
-fn generated(counts: &RawCounts) -> BTreeMap<u64, u64> {
+/// Executions of the instructions that were written, by their offset in the page.
+pub(crate) fn generated(counts: &RawCounts) -> BTreeMap<u64, u64> {
     let modules = counts.processes[0].modules.iter();
     modules
         .filter(|module| module.path == "[generated]")

@@ -5,13 +5,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use genba_count::BurstPlan;
-use genba_model::{Burst, CodePoint, Observation, Observed, RawCounts};
+use genba_model::{Burst, CodePoint, Observation, Observed};
 use genba_run::Output;
 
+use crate::generated_code::{PAGE, generated};
 use crate::support;
 
-/// Address of the generated code of [`WRITES`].
-const PAGE: u64 = 0x2000_0000;
 /// Offset of the function that writes to its own page.
 const OWN: u64 = 0x800;
 
@@ -45,15 +44,6 @@ int main(void) {
     return 0;
 }
 "#;
-
-fn generated(counts: &RawCounts) -> BTreeMap<u64, u64> {
-    let modules = counts.processes[0].modules.iter();
-    modules
-        .filter(|module| module.path == "[generated]")
-        .flat_map(|module| &module.instructions)
-        .map(|one| (one.address - PAGE, one.count))
-        .collect()
-}
 
 /// Values that the generated function returned after the code was written in the same burst, with
 /// what was added by the newest code and the function's argument.
