@@ -225,6 +225,37 @@ fn first_fit_and_the_least_of_all_are_quadratic() {
     );
 }
 
+/// The least of an array, beside a loop that stores so many numbers in all.
+fn fixes_beside(stores: u64) -> Vec<Fix> {
+    let fill = function(
+        "mix",
+        |a| {
+            let mut head = a.create_label();
+            a.set_label(&mut head)?;
+            a.mov(qword_ptr(rdi + rax * 8), rcx)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, rsi)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[stores, stores, stores, stores, SEARCHES],
+        &[0.01, 0.0, 0.0, 0.0, 0.0],
+        &[(3, stores - SEARCHES)],
+    );
+    let mut input = program(vec![best(Least::OfArray), fill]);
+    input.program.max_rss_bytes = Some(4e6);
+    input.observed = Some(observations());
+    let found = quadratic::detect(&input);
+    found.into_iter().map(|one| one.fix).collect()
+}
+
+#[test]
+fn least_of_elements_that_are_made_anew_for_each_search_is_not() {
+    let few = ELEMENTS * SEARCHES / 100;
+    assert_eq!(fixes_beside(few), [Fix::FindDirectly { best: true }]);
+    assert!(fixes_beside(ELEMENTS * SEARCHES).is_empty());
+}
+
 #[test]
 fn elements_that_the_caller_hands_over_are_the_same_where_that_was_observed() {
     let of_caller = |usual| fixes_called_with(walk(Walk::OfCaller), 4e6, usual);

@@ -1,5 +1,5 @@
 //! What the tests share: programs compiled for them, and runs under an engine.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "torture and differential use a part")]
 
 pub mod native_run;
 
