@@ -54,13 +54,19 @@ int main(void) {
 }
 "#;
 
-/// Executions of the instructions that were written, by their offset in the page.
-pub(crate) fn generated(counts: &RawCounts) -> BTreeMap<u64, u64> {
+/// Instructions that the program wrote: their addresses and executions.
+pub(crate) fn written(counts: &RawCounts) -> impl Iterator<Item = (u64, u64)> {
     let modules = counts.processes[0].modules.iter();
     modules
         .filter(|module| module.path == "[generated]")
         .flat_map(|module| &module.instructions)
-        .map(|one| (one.address - PAGE, one.count))
+        .map(|one| (one.address, one.count))
+}
+
+/// The same in the page, by their offset.
+pub(crate) fn generated(counts: &RawCounts) -> BTreeMap<u64, u64> {
+    written(counts)
+        .map(|(at, count)| (at - PAGE, count))
         .collect()
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use genba_count::{CountError, CountRequest, Engine, native::Native};
 use genba_run::CommandSpec;
 
+use crate::generated_code::written;
 use crate::support::native_run::{of, run};
 use crate::support::{compile, count, functions, module};
 
@@ -180,12 +181,7 @@ fn code_rewritten_under_mprotect_is_counted() {
         return;
     };
     assert_eq!(ran.counts.exit, 0);
-    let modules = ran.counts.processes[0].modules.iter();
-    let generated: u64 = modules
-        .filter(|module| module.path == "[generated]")
-        .flat_map(|module| &module.instructions)
-        .map(|one| one.count)
-        .sum();
+    let generated: u64 = written(&ran.counts).map(|one| one.1).sum();
     assert_eq!(generated, 20 * 5 * 2);
 }
 
@@ -206,12 +202,7 @@ fn code_rewritten_more_often_than_modules_fit_is_counted() {
         return;
     };
     assert_eq!(ran.counts.exit, 0);
-    let modules = ran.counts.processes[0].modules.iter();
-    let generated: u64 = modules
-        .filter(|module| module.path == "[generated]")
-        .flat_map(|module| &module.instructions)
-        .map(|one| one.count)
-        .sum();
+    let generated: u64 = written(&ran.counts).map(|one| one.1).sum();
     assert_eq!(generated, rounds * 5 * 2);
 }
 
