@@ -1,19 +1,8 @@
 //! Cases about variants: kill −9, listing, export and import.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
-
-use crate::fixture::{host, run, workload};
+use crate::fixture::{HELPER, helper, host, run, store, workload};
 use genba_case::{Store, VariantRun};
 use genba_model::*;
-
-const HELPER: &str = "GENBA_CASE_TEST_VARIANTS";
-
-fn store() -> (tempfile::TempDir, Store) {
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::at(directory.path().join("cases"));
-    (directory, store)
-}
 
 fn variant_run(index: u32) -> VariantRun {
     VariantRun {
@@ -81,18 +70,11 @@ fn helper_that_adds_variant_runs_until_killed() {
 #[test]
 fn sigkill_loses_at_most_the_run_in_progress() {
     let (_keep, store) = store();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "comparison::helper_that_adds_variant_runs_until_killed",
-            "--nocapture",
-        ])
-        .env(HELPER, store.root())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let (mut child, lines) = helper(
+        "comparison::helper_that_adds_variant_runs_until_killed",
+        &store,
+    );
     let mut told = 0;
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     for line in lines.map_while(Result::ok) {
         if let Some(number) = line.strip_prefix("run ") {
             told = number.parse::<u32>().unwrap() + 1;

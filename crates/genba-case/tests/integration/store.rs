@@ -1,19 +1,8 @@
 //! The store from outside: kill −9, damaged files, import and export.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
-
-use crate::fixture::{host, investigation, run, workload};
+use crate::fixture::{HELPER, helper, host, investigation, run, store, workload};
 use genba_case::{Error, Phase, Store};
 use genba_model::CaseState;
-
-const HELPER: &str = "GENBA_CASE_TEST_ROOT";
-
-fn store() -> (tempfile::TempDir, Store) {
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::at(directory.path().join("cases"));
-    (directory, store)
-}
 
 /// Not a test by itself: the process that is killed in the test below.
 #[test]
@@ -33,17 +22,7 @@ fn helper_that_adds_runs_until_killed() {
 #[test]
 fn sigkill_loses_at_most_the_run_in_progress() {
     let (_keep, store) = store();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "store::helper_that_adds_runs_until_killed",
-            "--nocapture",
-        ])
-        .env(HELPER, store.root())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (mut child, mut lines) = helper("store::helper_that_adds_runs_until_killed", &store);
     let mut told = 0;
     for line in lines.by_ref().map_while(Result::ok) {
         if let Some(number) = line.strip_prefix("run ") {
