@@ -215,6 +215,10 @@ pub(crate) fn usual_search_of(
                 continue;
             }
             let registers = data.writes & ((1u128 << FLAGS) - 1);
+            let of_loaded = data.loads() || data.data_reads & loaded != 0;
+            if pass == 1 && of_loaded && only_gathers(function, &members, at) {
+                return None;
+            }
             let moves = code.mnemonic.starts_with("mov") || code.mnemonic.starts_with("vmov");
             if data.loads() || moves && data.data_reads & loaded != 0 {
                 loaded |= registers;
@@ -224,6 +228,24 @@ pub(crate) fn usual_search_of(
         }
     }
     found
+}
+
+/// Whether an instruction adds to a register that the loop reads and writes for nothing else: a sum of elements is computed from them,
+/// and only known when all were gone over.
+fn only_gathers(function: &FunctionInput, members: &[usize], at: usize) -> bool {
+    const GATHERS: [&str; 5] = ["add", "sub", "or", "xor", "and"];
+    let gathered = |at: usize| {
+        let data = &function.data[at];
+        let result = data.writes & ((1u128 << FLAGS) - 1);
+        let gathers = GATHERS.contains(&function.code[at].mnemonic) && result & data.reads() != 0;
+        if gathers { result } else { 0 }
+    };
+    let sum = gathered(at);
+    let uses_it = |one: &&usize| {
+        let data = &function.data[**one];
+        (data.reads() | data.writes) & sum != 0
+    };
+    sum != 0 && members.iter().filter(uses_it).all(|&one| gathered(one) == sum)
 }
 
 /// Whether what a loop loads is compared with constants only, and by no call: it looks for a delimiter, not for one of many

@@ -346,6 +346,17 @@ fn calls_of_one_function_that_convert_the_same_are_one_finding() {
     assert_eq!(found, [(calls * 3 / 4, 2), (calls / 4, 1)]);
 }
 
+#[test]
+fn types_that_a_library_tests_for_itself_are_no_finding() {
+    let calls = calls_of(200.0);
+    let mut all = input(ConversionKind::TypeTest, "__dynamic_cast", None, 0.5, calls);
+    assert_eq!(costly_conversion::detect(&all).len(), 1);
+    let call = &mut all.program.conversions[0].users[0].call;
+    call.through = vec!["std::operator>> <char>".to_owned()];
+    call.through_library = true;
+    assert!(costly_conversion::detect(&all).is_empty());
+}
+
 /// `write_number`, half of the time in so many calls, of which these are seen to write whole numbers.
 fn numbers(calls: u64, whole: f64) -> AnalysisInput {
     let body = |a: &mut CodeAssembler| {

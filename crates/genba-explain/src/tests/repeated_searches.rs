@@ -70,6 +70,36 @@ fn search_that_ends_where_the_one_before_ended_is_found() {
     assert!(found[0].residual_fraction.value < 0.2);
 }
 
+#[test]
+fn loop_that_sums_what_it_goes_over_is_no_search() {
+    let (runs, times) = (CALLS, 8 * CALLS);
+    let records = |sums: bool| {
+        let one = function(
+            "size_of",
+            |a| {
+                let mut head = a.create_label();
+                a.xor(eax, eax)?;
+                a.set_label(&mut head)?;
+                a.movzx(edx, byte_ptr(rdi))?;
+                match sums {
+                    true => a.add(rax, rdx)?,
+                    false => a.nop()?,
+                }
+                a.add(rdi, rdx)?;
+                a.cmp(edx, ecx)?;
+                a.jg(head)?;
+                a.ret()
+            },
+            &[runs, times, times, times, times, times, runs],
+            &[0.0, 0.3, 0.2, 0.1, 0.1, 0.1, 0.0],
+            &[(5, times - runs)],
+        );
+        repeated_search::detect(&repeated_runs(program(vec![one]), 0.95))
+    };
+    assert_eq!(records(false).len(), 1);
+    assert!(records(true).is_empty());
+}
+
 /// How a loop chooses.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
