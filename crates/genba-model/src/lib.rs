@@ -136,5 +136,5 @@ pub use time_place::{PlaceCaller, PlaceFunction, TimePlace, TimePlaceKind};
 pub use trial::{ChangeKind, Keep, LayoutEffect, TrialReport, Tried, TriedOutcome};
 pub use waits::{
     OffCpu, OffCpuFunction, OffCpuReason, PathStep, ThreadSpan, ThreadTime, ThreadTotals, Wait,
-    WaitCause, WaitFigures, WaitFinding, WaitPlace, WaitReason, Waits, WakeUp, WallStack,
+    WaitCause, WaitEnd, WaitFigures, WaitFinding, WaitPlace, WaitReason, Waits, WakeUp, WallStack,
 };

@@ -372,4 +372,21 @@ pub struct WaitFigures {
     pub bytes_per_call: Option<f64>,
     /// System calls of this place, estimated.
     pub calls: Option<u64>,
+    /// What ends waits that no other thread ends.
+    #[serde(default)]
+    pub ended_by: Option<WaitEnd>,
+}
+
+/// What ends waits that no other thread ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum WaitEnd {
+    /// The time limit that the caller set.
+    TimeLimit {
+        /// On average.
+        seconds: f64,
+    },
+    /// The acknowledgement of what was sent before, which the receiver's kernel delays in case that an answer can carry it
+    /// (RFC 1122, 4.2.3.2), while the sender's kernel keeps back what does not fill a segment until it comes (RFC 896).
+    DelayedAcknowledgement,
 }

@@ -107,7 +107,7 @@ mod tests {
             ns,
             snapshots,
             entries: snapshots,
-            long_entries: 0,
+            ..SeenState::default()
         }
     }
 

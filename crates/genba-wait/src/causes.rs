@@ -9,6 +9,7 @@ mod constants;
 mod input_output;
 mod locks;
 mod parallelism_phases;
+mod stalled_waits;
 #[cfg(test)]
 mod tests;
 
@@ -100,6 +101,7 @@ fn found(view: &View<'_>) -> Vec<Found> {
     }
     let mut all = locks::find(view);
     all.extend(input_output::find(view));
+    all.extend(stalled_waits::find(view));
     all.extend(child_processes::find(view));
     // Threads that take turns work alone, too: not because the work is divided badly.
     let in_turns: f64 = all.iter().map(Found::turns_ns).fold(0.0, f64::max);

@@ -101,7 +101,7 @@ mod tests {
             ns,
             snapshots: 10,
             entries: 10,
-            long_entries: 0,
+            ..SeenState::default()
         };
         let chain = |state, ns: f64| Chain {
             states: vec![state],

@@ -91,6 +91,7 @@ impl SyntheticRecording {
             snapshots: ms as u64,
             entries: waits,
             long_entries: waits,
+            ..SeenState::default()
         });
         self.recording.states.len() as StateIndex - 1
     }

@@ -245,7 +245,11 @@ fn only_gathers(function: &FunctionInput, members: &[usize], at: usize) -> bool 
         let data = &function.data[**one];
         (data.reads() | data.writes) & sum != 0
     };
-    sum != 0 && members.iter().filter(uses_it).all(|&one| gathered(one) == sum)
+    sum != 0
+        && members
+            .iter()
+            .filter(uses_it)
+            .all(|&one| gathered(one) == sum)
 }
 
 /// Whether what a loop loads is compared with constants only, and by no call: it looks for a delimiter, not for one of many

@@ -105,6 +105,14 @@ impl DescriptorPeers {
         }
     }
 
+    /// The name at the other end of a pipe or socket that was looked up.
+    pub fn known_other_end<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        match name.split_once(':')?.0 {
+            "pipe" => Some(name),
+            _ => self.socket_peers.get(name)?.as_deref(),
+        }
+    }
+
     /// CPU time that was spent on lists of connections, which has a limit of its own.
     pub fn spent_on_connections(&self) -> Duration {
         self.connections.spent

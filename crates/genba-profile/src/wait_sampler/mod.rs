@@ -16,6 +16,7 @@ mod cpu_clock;
 mod cpu_quota;
 mod descriptor_peers;
 mod early_records;
+mod file_locks;
 mod io_ring;
 mod polled_set;
 pub(crate) mod process_tree;

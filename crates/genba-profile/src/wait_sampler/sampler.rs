@@ -67,6 +67,10 @@ struct Live {
     waits: Option<WaitedFor>,
     /// When that wait was first seen, CLOCK_MONOTONIC ns.
     waits_since: u64,
+    /// The pipe or socket for which it was last seen waiting.
+    served: Option<String>,
+    /// For how long it waits for a descriptor at most, ns.
+    time_limit: Option<u64>,
     state: StateIndex,
     /// Looks at this wait after which what its script does was not known.
     unsettled: u8,

@@ -80,10 +80,7 @@ impl Snapshots {
                 states.push(SeenState {
                     thread: *thread,
                     wait: wait.clone(),
-                    ns: 0.0,
-                    snapshots: 0,
-                    entries: 0,
-                    long_entries: 0,
+                    ..SeenState::default()
                 });
                 states.len() as StateIndex - 1
             })

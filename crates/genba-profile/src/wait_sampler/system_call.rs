@@ -37,6 +37,34 @@ pub struct BlockedCall {
 }
 
 impl BlockedCall {
+    /// For how long the call waits for a descriptor at most, ns; `None` where it waits for ever, for several descriptors of
+    /// `poll`, or is another call. `read` reads the caller's memory and returns how many bytes it could.
+    pub fn time_limit(&self, read: impl Fn(u64, &mut [u8]) -> usize) -> Option<u64> {
+        // A `timespec` or `timeval`: two words, the second in ns or µs.
+        let pair = |address: u64, unit: u64| {
+            let mut bytes = [0; 16];
+            if address == 0 || read(address, &mut bytes) < bytes.len() {
+                return None;
+            }
+            let (seconds, rest) = bytes.split_at(8);
+            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+            let rest = word(rest).checked_mul(unit)?;
+            word(seconds).checked_mul(1_000_000_000)?.checked_add(rest)
+        };
+        let [first, second, third, fourth, fifth, _] = self.arguments;
+        let limit = match self.number {
+            libc::SYS_poll if second == 1 => {
+                let milliseconds = u64::try_from(third as i32).ok()?;
+                Some(milliseconds * 1_000_000)
+            }
+            libc::SYS_ppoll if second == 1 => pair(third, 1),
+            libc::SYS_select if first > 0 && fourth == 0 => pair(fifth, 1_000),
+            libc::SYS_pselect6 if first > 0 && fourth == 0 => pair(fifth, 1),
+            _ => None,
+        };
+        limit.filter(|limit| *limit > 0)
+    }
+
     /// Parses `/proc/TID/syscall` (proc(5)); `None` while the thread runs or is runnable, and where
     /// it has ended.
     #[must_use]
@@ -229,6 +257,35 @@ mod tests {
         for other in ["running\n", "", "0 0x3"] {
             assert_eq!(BlockedCall::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn time_limits_are_read() {
+        let limit = |number, arguments| {
+            let call = BlockedCall {
+                number,
+                arguments,
+                stack_pointer: 0,
+                instruction: 0,
+            };
+            call.time_limit(|address, buffer| {
+                // Three seconds and five.
+                let words = [3_u64, 5].map(u64::to_le_bytes).concat();
+                let there = if address == 0x1000 { buffer.len() } else { 0 };
+                buffer[..there].copy_from_slice(&words[..there]);
+                there
+            })
+        };
+        let poll = |count, limit: i32| [9, count, limit as u64, 0, 0, 0];
+        assert_eq!(limit(libc::SYS_poll, poll(1, 60)), Some(60_000_000));
+        assert_eq!(limit(libc::SYS_poll, poll(1, -1)), None);
+        assert_eq!(limit(libc::SYS_poll, poll(2, 60)), None);
+        let timed = |address| [1, 1, address, 0, address, 0];
+        assert_eq!(limit(libc::SYS_ppoll, timed(0x1000)), Some(3_000_000_005));
+        assert_eq!(limit(libc::SYS_ppoll, timed(0x2000)), None);
+        assert_eq!(limit(libc::SYS_select, timed(0x1000)), Some(3_000_005_000));
+        assert_eq!(limit(libc::SYS_pselect6, timed(0)), None);
+        assert_eq!(limit(libc::SYS_read, timed(0x1000)), None);
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub struct WatchedProcess {
 }
 
 /// A distinct state of a thread, with the time in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SeenState {
     /// The thread.
     pub thread: ThreadIndex,
@@ -145,6 +145,10 @@ pub struct SeenState {
     pub entries: u64,
     /// Entries that were still there at the next snapshot.
     pub long_entries: u64,
+    /// Waits that lasted as long as their time limit.
+    pub expired: u64,
+    /// Their limits together, ns.
+    pub expired_ns: u64,
 }
 
 /// Where and on what a thread waits.

@@ -3,6 +3,7 @@
 use genba_model::WaitReason;
 
 use super::descriptor_peers::DescriptorPeers;
+use super::file_locks;
 use super::io_ring;
 use super::polled_set;
 use super::system_call::{BlockedCall, WaitedOn};
@@ -225,7 +226,8 @@ fn descriptor(
         "anon_inode" if name.contains("pidfd") => (WaitReason::Child, Enders::Children),
         "anon_inode" => (WaitReason::Poll, Enders::Nobody),
         _ if is_terminal(&name) => (WaitReason::Terminal, Enders::Nobody),
-        _ if called == WaitReason::Fsync || called == WaitReason::Lock => (called, Enders::Nobody),
+        _ if called == WaitReason::Fsync => (called, Enders::Nobody),
+        _ if called == WaitReason::Lock => (called, file_locks::holder(pid)),
         _ if is_fifo(&link) => (WaitReason::Pipe, peers.other_ends(pid, &name, reads)),
         _ if !reads && writes_through(pid, number) => (WaitReason::Fsync, Enders::Nobody),
         _ => (WaitReason::File, Enders::Nobody),

@@ -21,6 +21,20 @@ pub struct Candidate<'a> {
     pub first: bool,
     /// What it waits for; `None` on a CPU or runnable.
     pub waits: Option<&'a WaitedFor>,
+    /// The other end of the pipe or socket that it waits for.
+    pub other_end: Option<&'a str>,
+    /// The pipe or socket for which it was last seen waiting.
+    pub served: Option<&'a str>,
+}
+
+impl<'a> Candidate<'a> {
+    /// The pipe or socket with whose data it is at work: it had waited for it, and now does something else.
+    fn at_work_for(&self) -> Option<&'a str> {
+        self.served.filter(|served| {
+            let object = self.waits.map(|wait| &wait.object);
+            !matches!(object, Some(Named::Descriptor(name)) if name == served)
+        })
+    }
 }
 
 /// The threads of a process that could wake others.
@@ -61,6 +75,13 @@ pub fn fill_in(
             if found.len() < MAX_CANDIDATES {
                 found.push(thread.index);
             }
+        }
+    }
+    let mut at_work: HashMap<(i32, &str), Vec<ThreadIndex>> = HashMap::new();
+    for thread in threads {
+        if let Some(served) = thread.at_work_for() {
+            let key = (thread.pid, served);
+            at_work.entry(key).or_default().push(thread.index);
         }
     }
     let mut sizes: HashMap<i32, usize> = HashMap::new();
@@ -106,6 +127,18 @@ pub fn fill_in(
             Enders::OtherProcesses => other_processes(),
             Enders::Children => children.get(&thread.pid).cloned().unwrap_or_default(),
             Enders::Processes(pids) => {
+                // Who waited for what is written here answers it, not another thread that happens to be there.
+                let answers = pids
+                    .iter()
+                    .filter_map(|pid| at_work.get(&(*pid, thread.other_end?)));
+                let answers: Vec<ThreadIndex> = (answers.flatten().copied())
+                    .filter(|index| *index != thread.index)
+                    .take(MAX_CANDIDATES)
+                    .collect();
+                if !answers.is_empty() {
+                    one.waits_for = answers;
+                    continue;
+                }
                 let found = pids.iter().flat_map(|pid| could_wake(*pid));
                 let found: Vec<ThreadIndex> = found.take(MAX_CANDIDATES).collect();
                 // Only itself has the other end: it is woken by a signal, as `make -j` is when a child ends.
@@ -173,6 +206,8 @@ mod tests {
                     .iter()
                     .all(|before| before.0 != *pid),
                 waits: waits.as_ref(),
+                other_end: None,
+                served: None,
             })
             .collect();
         let mut snapshot: Vec<ThreadNow> = candidates
@@ -286,6 +321,51 @@ mod tests {
         assert_eq!(all, [vec![], vec![3], vec![3], vec![]]);
         let one_runs = filled(&[(2, Some(signal())), (3, None), (4, Some(fsync()))]);
         assert_eq!(one_runs[0], [1]);
+    }
+
+    #[test]
+    fn who_waited_for_the_other_end_answers() {
+        let socket = |name: &str, pid| {
+            let object = Named::Descriptor(name.to_owned());
+            wait(WaitReason::Socket, object, Enders::Processes(vec![pid]))
+        };
+        let sleep = wait(WaitReason::Sleep, Named::Nothing, Enders::Nobody);
+        let (asks, idle) = (socket("socket:[1]", 2), socket("socket:[4]", 1));
+        let candidate = |index, pid, waits, other_end, served| Candidate {
+            index,
+            pid,
+            first: false,
+            waits,
+            other_end,
+            served,
+        };
+        // The second process has a thread for each of two connections, and another that runs.
+        let asked = |waits| {
+            let threads = [
+                candidate(0, 1, Some(&asks), Some("socket:[2]"), Some("socket:[1]")),
+                candidate(1, 2, None, None, None),
+                candidate(2, 2, Some(&idle), Some("socket:[3]"), Some("socket:[4]")),
+                candidate(3, 2, Some(waits), None, Some("socket:[2]")),
+            ];
+            let mut snapshot: Vec<ThreadNow> = threads
+                .iter()
+                .map(|one| ThreadNow {
+                    thread: one.index,
+                    state: 0,
+                    waits: one.waits.is_some(),
+                    for_threads: false,
+                    for_turn: false,
+                    in_io: false,
+                    new: false,
+                    waits_for: Vec::new(),
+                })
+                .collect();
+            fill_in(&mut snapshot, &threads, &|_| None, &|_| 0);
+            snapshot.swap_remove(0).waits_for
+        };
+        assert_eq!(asked(&sleep), [3]);
+        // It waits for the next request itself: somebody else has this one.
+        assert_eq!(asked(&socket("socket:[2]", 1)), [1]);
     }
 
     #[test]

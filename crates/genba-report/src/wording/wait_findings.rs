@@ -1,6 +1,6 @@
 //! Needless waiting in words: the title of a cause, evidence and fix of a finding.
 
-use genba_model::{WaitCause, WaitFigures, WaitFinding, WaitPlace};
+use genba_model::{WaitCause, WaitEnd, WaitFigures, WaitFinding, WaitPlace};
 use genba_units::format;
 
 use super::findings;
@@ -20,7 +20,7 @@ pub(crate) fn title(cause: WaitCause) -> &'static str {
         WaitCause::SynchronousWrite => "each record is forced to the disk by itself",
         WaitCause::SmallIo => "many small reads or writes",
         WaitCause::RoundTripInLoop => "one request at a time, each waits for its answer",
-        WaitCause::PollingSleep => "sleeps until something has happened",
+        WaitCause::PollingSleep => "waits for a time to pass instead of the event",
         WaitCause::WakeUpChain => "threads wake one another in turns",
         WaitCause::PageFaultIo => "page faults read from files or swap",
         WaitCause::CpuQuota => "the control group's limit of CPU time is used up",
@@ -125,6 +125,14 @@ pub(crate) fn evidence(one: &WaitFinding) -> String {
             ));
         }
         WaitCause::SmallIo => parts.push(format!("{seconds} in reads and writes of few bytes")),
+        WaitCause::RoundTripInLoop if f.ended_by == Some(WaitEnd::DelayedAcknowledgement) => {
+            parts.push(waited(f, "waited", ""));
+            parts.push(
+                "meanwhile the other end waits for data of the same connection, and nobody is on a CPU: \
+                 what was sent is held back until an acknowledgement comes, which Linux delays by 40 ms"
+                    .to_owned(),
+            );
+        }
         WaitCause::RoundTripInLoop | WaitCause::WakeUpChain => {
             parts.push(waited(f, "waited", ""));
             parts.push(format!(
@@ -135,7 +143,14 @@ pub(crate) fn evidence(one: &WaitFinding) -> String {
         }
         WaitCause::SynchronousWrite => parts.push(waited(f, "waited", " for the disk")),
         WaitCause::PageFaultIo => parts.push(waited(f, "waited", " for pages")),
-        WaitCause::PollingSleep => parts.push(waited(f, "slept", "")),
+        WaitCause::PollingSleep => match f.ended_by {
+            Some(WaitEnd::TimeLimit { seconds }) => {
+                parts.push(waited(f, "waited", ""));
+                let limit = format::seconds(seconds);
+                parts.push(format!("the waits end by their time limit of {limit}"));
+            }
+            _ => parts.push(waited(f, "slept", "")),
+        },
     }
     parts.extend(calls(f));
     parts.join("; ")
@@ -236,9 +251,21 @@ pub(crate) fn fix(one: &WaitFinding) -> String {
                  many records"
             )
         }
+        WaitCause::RoundTripInLoop
+            if one.figures.ended_by == Some(WaitEnd::DelayedAcknowledgement) =>
+        {
+            "write each message with one call (writev, a buffer that is flushed at its end), or set TCP_NODELAY at both \
+             ends: a second small piece is not sent before the first one is acknowledged (Nagle's algorithm)"
+                .to_owned()
+        }
         WaitCause::RoundTripInLoop => format!(
             "send several requests before waiting for an answer{waiter} (batches or pipelining), or keep \
              several connections busy"
+        ),
+        WaitCause::PollingSleep if one.figures.ended_by.is_some() => format!(
+            "find out why nothing comes{waiter} before the time is up: an answer that is lost or not given (remember who \
+             does not answer, ask several at once), or two ends that wait for each other (one for more data than the \
+             other sends before it waits)"
         ),
         WaitCause::PollingSleep => format!(
             "wait{waiter} for the event itself (condition variable, eventfd, poll on the descriptor, waitpid) \

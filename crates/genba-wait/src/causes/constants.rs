@@ -50,6 +50,14 @@ pub(super) const SAVED_OF_TURNS: SavedPart = part(0.9, 0.4);
 /// Share of a time that is the kernel's where the kernel is not sampled. Chosen.
 pub(super) const UNKNOWN_KERNEL_SHARE: f64 = 0.5;
 
+/// Share of a place's waits, by time, that must end by their time limits. Chosen: most of it.
+pub(super) const MIN_SHARE_EXPIRED: f64 = 0.5;
+/// Average waits of two ends for each other that are delayed acknowledgements, ns: Linux delays one by 40 ms at least
+/// (`TCP_DELACK_MIN`), and a look is some ms late.
+pub(super) const DELAYED_ACKNOWLEDGEMENT_NS: std::ops::Range<f64> = 35e6..60e6;
+/// Of waits that end by a time limit or an acknowledgement, where what is awaited comes at once.
+pub(super) const SAVED_OF_STALLS: SavedPart = part(0.95, 0.4);
+
 /// Reads or writes from which on their number counts. Chosen.
 pub(super) const MANY_CALLS: f64 = 1000.0;
 /// Bytes of a read or write from which on a call is not small: the usual size of buffers that are

@@ -2,7 +2,7 @@
 //! time.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::{Chain, WatchedProcess};
@@ -36,11 +36,11 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
 
 /// Waits of one reason at one place.
 #[derive(Default)]
-struct Group {
+pub(super) struct Group {
     /// On the critical path, ns.
-    critical: f64,
+    pub(super) critical: f64,
     /// Of it while nobody was on a CPU, and while one was.
-    idle: f64,
+    pub(super) idle: f64,
     alone: f64,
     ns: f64,
     snapshots: u64,
@@ -53,7 +53,7 @@ struct Group {
 }
 
 impl Group {
-    fn figures(&self) -> WaitFigures {
+    pub(super) fn figures(&self) -> WaitFigures {
         WaitFigures {
             snapshots: self.snapshots,
             seconds: self.ns / 1e9,
@@ -63,12 +63,12 @@ impl Group {
         }
     }
 
-    fn object(&self) -> Option<String> {
+    pub(super) fn object(&self) -> Option<String> {
         let longest = self.objects.iter().max_by(|a, b| a.1.total_cmp(b.1));
         longest.map(|(name, _)| name.clone())
     }
 
-    fn holder(&self) -> Option<WaitPlace> {
+    pub(super) fn holder(&self) -> Option<WaitPlace> {
         let running = most(&self.holder_places).map(|(place, _)| place.clone());
         let longest = self.holder_waits.iter().max_by(|a, b| a.1.total_cmp(b.1));
         running.or_else(|| longest.map(|(place, _)| place.clone()))
@@ -77,7 +77,7 @@ impl Group {
 
 /// Waits for these reasons by place. On the critical path is what ends a chain, or with `inside` what
 /// is anywhere on it.
-fn groups(
+pub(super) fn groups(
     view: &View<'_>,
     counts: &[f64],
     reasons: &[WaitReason],
@@ -206,6 +206,16 @@ fn slept_under_lock(view: &View<'_>, place: &WaitPlace) -> f64 {
     pairs.map(|pair| pair.ns).sum()
 }
 
+/// Waits of a place's threads that are no sleeps.
+fn other_waits(view: &View<'_>, counts: &[f64], group: &Group) -> f64 {
+    let states = view.states.iter().zip(&view.recording.states).zip(counts);
+    let others = states.filter(|((state, seen), _)| {
+        !matches!(state.reason, WaitReason::Running | WaitReason::Sleep)
+            && group.threads.contains_key(&seen.thread)
+    });
+    others.map(|(_, count)| count).sum()
+}
+
 /// `polling-sleep`: sleeps between short looks, while nobody works.
 fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
     let recording = view.recording;
@@ -221,6 +231,10 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             let running: f64 = threads().map(|thread| thread.running as f64).sum();
             // Who does a piece of work at each tick is on time, not polling.
             group.waits >= MANY_WAITS && running / group.waits < MIN_WORK_OF_TICK_NS
+        })
+        // Who waits for something else after each sleep serves requests with it: it looks for nothing.
+        .filter(|(_, group)| {
+            other_waits(view, counts, group) < MIN_WAITS_OF_OTHER_END * group.waits
         })
         // Who sleeps under a lock keeps others from work: that is the lock's.
         .filter(|(place, group)| slept_under_lock(view, place) < MAX_UNDER_LOCK * group.ns)
@@ -278,6 +292,11 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             }
         }
         let queued = view.queued_after(&turns_of_threads);
+        let turn_places: BTreeSet<WaitPlace> = groups
+            .iter()
+            .filter(|(_, group)| is_turn(group))
+            .map(|(place, _)| place.clone())
+            .collect();
         let first = groups
             .into_iter()
             .filter(|(_, group)| {
@@ -298,16 +317,19 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         // While both wait the switch to the other is lost; while one works alone, that is lost only
         // as far as it is the passing on itself.
         let passing = passing_share(view, reasons);
-        // The calls themselves are passing on, whoever makes them.
+        // The calls themselves are passing on, whoever makes them; queues spin in theirs before they wait.
         let calls = match cause {
             WaitCause::RoundTripInLoop => view
                 .io
                 .iter()
                 .map(|io| view.on_path(&io.chain_places, |_| true))
                 .sum(),
-            _ => 0.0,
+            _ => view.on_path(&view.chain_places, |at| turn_places.contains(at)),
         };
-        let saved = part * (idle + alone * passing).max(idle + calls);
+        let saved = match cause {
+            WaitCause::RoundTripInLoop => part * (idle + alone * passing).max(idle + calls),
+            _ => part * idle + (part * alone * passing).max(calls),
+        };
         // Without turns they might even work at the same time.
         let able = f64::from(view.recording.cpus.clamp(1, 2));
         let most_saved = (part * (idle + alone * passing.max(1.0 - 1.0 / able))).max(saved);

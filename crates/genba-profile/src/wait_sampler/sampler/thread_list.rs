@@ -74,6 +74,8 @@ impl WaitSampler<'_> {
             files,
             waits: None,
             waits_since: 0,
+            served: None,
+            time_limit: None,
             unsettled: 0,
             state,
         });

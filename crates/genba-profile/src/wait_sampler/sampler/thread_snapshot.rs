@@ -1,6 +1,7 @@
 //! A look at all threads: what each does, what it waits for, and who could end that.
 
 use super::*;
+use crate::process_memory::read_memory;
 use crate::wait_sampler::requests::{CallEvent, CallRecord};
 use crate::wait_sampler::scripts::ScriptWait;
 use crate::wait_sampler::snapshots::ThreadNow;
@@ -12,6 +13,9 @@ use crate::wait_sampler::wake_up_log::known_waker;
 
 /// Looks at a wait until its script is known.
 const MAX_UNSETTLED: u8 = 16;
+/// Part of its time limit for which a wait that has expired is seen at least: it begins before a look, and ends before
+/// another. Chosen for limits of many looks.
+const MIN_SEEN_OF_LIMIT: f64 = 0.85;
 
 impl WaitSampler<'_> {
     /// Looks at all threads. `timed` snapshots also account for the time since the last one.
@@ -36,6 +40,7 @@ impl WaitSampler<'_> {
             let again = !new && (1..MAX_UNSETTLED).contains(&live.unsettled);
             if new {
                 self.log_wake_up(at, last);
+                self.note_expiry(at, now);
                 self.live[at].waits_since = now;
                 self.live[at].unsettled = 0;
             }
@@ -107,6 +112,18 @@ impl WaitSampler<'_> {
         self.refresh_holders();
         self.who_ends_waits(&mut snapshot);
         Ok(snapshot)
+    }
+
+    /// Counts a wait that is over and lasted as long as its time limit.
+    fn note_expiry(&mut self, at: usize, now: u64) {
+        let live = &self.live[at];
+        let lasted = now.saturating_sub(live.waits_since) as f64;
+        let limit = live.time_limit.filter(|_| live.waits.is_some());
+        if let Some(limit) = limit.filter(|limit| lasted >= MIN_SEEN_OF_LIMIT * *limit as f64) {
+            let state = &mut self.snapshots.states[live.state as usize];
+            state.expired += 1;
+            state.expired_ns += limit;
+        }
     }
 
     /// Logs that the wait in which a thread was seen at the snapshot of `last` is over, if it is known who ended it.
@@ -235,7 +252,14 @@ impl WaitSampler<'_> {
             }),
         );
         let live = &mut self.live[at];
+        if let (WaitReason::Socket | WaitReason::Pipe, Named::Descriptor(name)) =
+            (found.reason, &found.object)
+            && live.served.as_ref() != Some(name)
+        {
+            live.served = Some(name.clone());
+        }
         live.waits = Some(found);
+        live.time_limit = call.time_limit(|address, buffer| read_memory(pid, address, buffer));
         live.state = state;
         Ok(())
     }
@@ -296,11 +320,17 @@ impl WaitSampler<'_> {
             .iter()
             .map(|one| {
                 let live = live.get(&one.thread);
+                let waits = live.and_then(|live| live.waits.as_ref());
                 Candidate {
                     index: one.thread,
                     pid: live.map_or(0, |live| live.pid),
                     first: live.is_some_and(|live| live.pid == live.tid),
-                    waits: live.and_then(|live| live.waits.as_ref()),
+                    waits,
+                    other_end: waits.and_then(|wait| match &wait.object {
+                        Named::Descriptor(name) => self.peers.known_other_end(name),
+                        _ => None,
+                    }),
+                    served: live.and_then(|live| live.served.as_deref()),
                 }
             })
             .collect();
