@@ -7,7 +7,7 @@ use iced_x86::code_asm::*;
 use crate::causes::quadratic;
 use crate::input::analysis_input::AnalysisInput;
 use crate::tests::observed_repetition::{observations, point, seen, usual_value};
-use crate::tests::synthetic::{function, program};
+use crate::tests::synthetic::{call, function, program};
 
 const PASSES: u64 = 6000;
 
@@ -148,4 +148,18 @@ fn passes_whose_stores_were_not_seen_are_not_judged() {
     let mut input = passes(PLAIN);
     input.observed.as_mut().unwrap().silent_stores.clear();
     assert!(quadratic::detect(&input).is_empty());
+}
+
+#[test]
+fn passes_that_write_a_result_into_memory_allocated_for_each_are_not() {
+    let found = |name, calls| {
+        let mut input = passes(PLAIN);
+        // Made anew before each pass, by the instruction at the end as well as by any other.
+        input.functions[0]
+            .call_sites
+            .push(call(10, name, calls, 50.0));
+        quadratic::detect(&input).len()
+    };
+    assert_eq!(found("malloc", PASSES), 0);
+    assert_eq!(found("log_pass", PASSES), 1);
 }

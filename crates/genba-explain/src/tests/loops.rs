@@ -82,6 +82,43 @@ fn bytewise_copy_is_not_found_for_short_runs_or_changed_bytes() {
 }
 
 #[test]
+fn bytes_are_copied_where_the_index_had_no_register_left() {
+    let (iterations, runs) = (ITERATIONS, ITERATIONS / 200);
+    // The index of the store is spilled and loaded again; what is stored there is that of the load, or another.
+    let spilled = |scaled: bool| {
+        let copy = function(
+            "append",
+            |a| {
+                let mut head = a.create_label();
+                a.nop()?;
+                a.set_label(&mut head)?;
+                match scaled {
+                    true => a.lea(r8, ptr(rcx + rcx * 2))?,
+                    false => a.mov(r8, rcx)?,
+                }
+                a.mov(qword_ptr(rsp + 8), r8)?;
+                a.movzx(eax, byte_ptr(rsi + rcx))?;
+                a.mov(rdx, qword_ptr(rsp + 8))?;
+                a.mov(byte_ptr(rdi + rdx), al)?;
+                a.add(rcx, 1)?;
+                a.cmp(rcx, r9)?;
+                a.jne(head)?;
+                a.ret()
+            },
+            &[
+                runs, iterations, iterations, iterations, iterations, iterations, iterations,
+                iterations, iterations, runs,
+            ],
+            &[0.0, 0.1, 0.2, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0],
+            &[(8, iterations - runs)],
+        );
+        bytewise_copy::detect(&program(vec![copy])).len()
+    };
+    assert_eq!(spilled(false), 1);
+    assert_eq!(spilled(true), 0, "every third byte is written");
+}
+
+#[test]
 fn bytes_that_are_turned_round_are_told_so() {
     let fix = |byte| {
         bytewise_copy::detect(&program(vec![copy(200, byte)]))[0]

@@ -203,6 +203,7 @@ pub fn waits() -> Waits {
                     cpus: 2,
                     bytes_per_call: None,
                     calls: None,
+                    ended_by: None,
                 },
             },
             WaitFinding {
@@ -226,6 +227,7 @@ pub fn waits() -> Waits {
                     cpus: 2,
                     bytes_per_call: Some(212.0),
                     calls: Some(2_010),
+                    ended_by: None,
                 },
             },
         ],

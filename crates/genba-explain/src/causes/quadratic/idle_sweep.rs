@@ -7,7 +7,7 @@
 //! table is brought up to date though one element is new.
 //!
 //! **Near misses.** Passes that change more than a few elements; input that is all zeros, put where zeros were; sums and best elements alone, which store nothing;
-//! buffers that are cleared without being read ([`crate::causes::dead_store`]); a few passes; a program that does all
+//! results in memory that is allocated for each; buffers that are cleared without being read ([`crate::causes::dead_store`]); a few passes; a program that does all
 //! its work again.
 //!
 //! **Gain.** One look-up for each item and for each changed element is left.
@@ -26,6 +26,7 @@ use crate::constants::gains::CYCLES_OF_LOOK_UP;
 use crate::constants::observations::MAX_CHANGED_BY_IDLE_PASS;
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
+use crate::input::runtime_services::is_allocator;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::observed_sites::ObservedSites;
@@ -43,6 +44,7 @@ pub(super) fn idle_sweep(
     let sites = ObservedSites::of(input)?;
     if sites.repeats_as_a_whole()
         || !stores_again(input, &sites, found)
+        || allocates_with_each(found, passes)
         || !goes_over_same(input, found)
     {
         return None;
@@ -90,6 +92,14 @@ fn stores_again(input: &AnalysisInput, sites: &ObservedSites<'_>, found: &HotLoo
     has_no_effect(input, found) == Some(true)
         && !hands_on(found, true)
         && !stores(found).any(is_one)
+}
+
+/// Whether the function allocates or frees memory about as often as the passes are made: what is there already may be left
+/// over from a result that was given back.
+fn allocates_with_each(found: &HotLoop<'_>, passes: u64) -> bool {
+    let sites = found.input.call_sites.iter();
+    let mut with_passes = sites.filter(|site| are_as_many(found.input.counts[site.at], passes));
+    with_passes.any(|site| site.targets.iter().any(|one| is_allocator(&one.function)))
 }
 
 /// Its stores outside of the frame that are no exceptions.

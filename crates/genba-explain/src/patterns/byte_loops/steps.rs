@@ -56,7 +56,7 @@ impl Path {
             // A pointer for which there was no register left.
             Origin::Instruction(_) if self.is_reloaded(function, value) => Some(0),
             Origin::Instruction(at) if function.data[at as usize].loads() => {
-                self.step_in_memory(function, value)
+                self.step_in_memory(function, value, depth)
             }
             // The index of a ring buffer: a step with a rare wrap-around is still a step.
             Origin::Instruction(at) => {
@@ -83,8 +83,8 @@ impl Path {
     }
 
     /// What a position gains that each iteration loads from a fixed place and stores there again, as those of
-    /// stdio's buffers and of parsers' states.
-    fn step_in_memory(&self, function: &FunctionInput, value: Value) -> Option<i64> {
+    /// stdio's buffers and of parsers' states; or one for which there was no register left, and which is stored there.
+    fn step_in_memory(&self, function: &FunctionInput, value: Value, depth: u32) -> Option<i64> {
         let values = &function.values;
         let place = values.loaded_from(value)?;
         // Behind a rare call that leaves the path for a while, the same pointer is another value.
@@ -103,7 +103,10 @@ impl Path {
         };
         let mut sources = values.reads(store).iter().filter(|one| stored(one.0));
         let (_, next) = sources.next().filter(|_| other.is_none())?;
-        (next.number == value.number).then_some(next.offset)
+        match next.number == value.number {
+            true => Some(next.offset),
+            false => self.step_within(function, *next, depth),
+        }
     }
 
     /// Whether a value is loaded again in each iteration from a place that the path does not write.
