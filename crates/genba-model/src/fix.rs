@@ -296,6 +296,8 @@ pub enum Fix {
     CheckOnce,
     /// Test before the work whose result the test discards.
     TestBeforeWork,
+    /// Make only the fields of a result that are read.
+    MakeOnlyWhatIsRead,
     /// Make the cheap tests that mostly say no first.
     CheapTestFirst,
     /// Place fields that are used together side by side.

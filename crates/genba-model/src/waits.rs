@@ -373,13 +373,12 @@ pub struct WaitFigures {
     /// System calls of this place, estimated.
     pub calls: Option<u64>,
     /// What ends waits that no other thread ends.
-    #[serde(default)]
     pub ended_by: Option<WaitEnd>,
 }
 
 /// What ends waits that no other thread ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum WaitEnd {
     /// The time limit that the caller set.
     TimeLimit {

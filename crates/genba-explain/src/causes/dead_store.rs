@@ -61,7 +61,8 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found
 }
 
-fn is_overwritten(share: Estimate) -> bool {
+/// Whether nearly all executions of a store are overwritten unread.
+pub(crate) fn is_overwritten(share: Estimate) -> bool {
     share.value >= MIN_OVERWRITTEN && share.low >= MIN_OVERWRITTEN_LOW
 }
 

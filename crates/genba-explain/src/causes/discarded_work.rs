@@ -5,7 +5,8 @@
 //! there is a test behind them, or behind the loop that makes nothing but these results, with whose outcome, as
 //! bursts show, it is decided whether they are read; a library function that writes text for its caller needs
 //! none, since its caller does not read it. Or a call changes nothing, and its result is read on one way of a
-//! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::expensive_tests`]).
+//! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::expensive_tests`]). Or a caller reads
+//! some fields of a result only ([`super::unread_fields`]).
 //!
 //! **Confirmation.** The test before the work.
 //!
@@ -22,6 +23,7 @@ use crate::candidate::Candidate;
 use crate::causes::expensive_tests::expensive_tests;
 use crate::causes::loop_invariant_call::{entries, is_harmless};
 use crate::causes::unasked_results;
+use crate::causes::unread_fields;
 use crate::constants::counts::MIN_RESULTS_OF_WORK;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
@@ -55,6 +57,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     for number in 0..input.functions.len() {
         found.extend(results(&sites, number));
         found.extend(of_callees(&sites, number));
+        found.extend(unread_fields::candidate(&sites, number));
     }
     found
 }

@@ -57,5 +57,6 @@ mod unequal_comparisons;
 pub(crate) mod unoptimised_build;
 pub(crate) mod unpredictable_branch;
 mod unread_clears;
+mod unread_fields;
 mod whole_numbers;
 mod wrapped_counters;

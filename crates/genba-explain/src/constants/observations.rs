@@ -265,6 +265,14 @@ pub(crate) const SAME_TIMES_TOLERANCE: f64 = 0.1;
 /// needs.
 pub(crate) const DISCARDED_WORK_SAVED: SavedFractions = (0.8, 0.3, 1.0);
 
+/// Fraction of a call's time that goes when it makes only the fields that are read. Chosen: what is read may be had
+/// without the call, or need most of it.
+pub(crate) const UNREAD_FIELDS_SAVED: SavedFractions = (0.5, 0.15, 0.95);
+/// The same of the loop around, which waits for what is read.
+pub(crate) const WAITING_FOR_FIELDS_SAVED: SavedFractions = (0.25, 0.0, 0.7);
+/// Part of a function's instructions in what feeds unread fields only, from which on they matter. Chosen.
+pub(crate) const MIN_WORK_FOR_UNREAD_FIELDS: f64 = 0.1;
+
 /// Lines of an object ÷ lines that its used fields need, from which on their order matters. Chosen.
 pub(crate) const MIN_LINES_OF_FIELDS: f64 = 1.7;
 

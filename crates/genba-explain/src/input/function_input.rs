@@ -1,6 +1,8 @@
 //! A hot function as detectors see it: code, counts, costs, places, calls.
 
-use genba_code::{ControlFlow, DataFlow, Instruction};
+use std::ops::Range;
+
+use genba_code::{BlockId, ControlFlow, DataFlow, Instruction};
 use genba_loop_model::LoopAnalysis;
 use genba_model::Estimate;
 use genba_symbols::{is_script_runtime, is_toolchain_file};
@@ -174,17 +176,15 @@ impl FunctionInput {
     /// Instructions of a loop, those of loops inside it among them, in address order.
     #[must_use]
     pub fn loop_instructions(&self, index: u32) -> Vec<usize> {
-        let mut list: Vec<usize> = self
-            .flow
-            .loop_blocks(index)
-            .iter()
-            .flat_map(|&block| {
-                let range = &self.flow.blocks()[block as usize].instructions;
-                range.start as usize..range.end as usize
-            })
-            .collect();
-        list.sort_unstable();
-        list
+        // Blocks are in address order, and far fewer than instructions.
+        let mut blocks = self.flow.loop_blocks(index).to_vec();
+        blocks.sort_unstable();
+        blocks.into_iter().flat_map(|b| self.of_block(b)).collect()
+    }
+
+    fn of_block(&self, block: BlockId) -> Range<usize> {
+        let range = &self.flow.blocks()[block as usize].instructions;
+        range.start as usize..range.end as usize
     }
 
     /// Whether a loop has no loop inside it.
@@ -209,6 +209,7 @@ impl FunctionInput {
     /// Share of all time in a loop.
     #[must_use]
     pub fn loop_heat(&self, index: u32) -> f64 {
-        self.heat_of(self.loop_instructions(index))
+        let blocks = self.flow.loop_blocks(index).iter();
+        self.heat_of(blocks.flat_map(|&block| self.of_block(block)))
     }
 }

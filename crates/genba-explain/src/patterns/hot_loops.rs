@@ -34,25 +34,31 @@ pub struct HotLoop<'a> {
 #[must_use]
 pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
     // A loop inside that hardly ever runs does not shape the iterations.
-    loops_unless(input, least, &|function, inner, around| {
-        let iterations = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
-        iterations(inner) as f64 > SELDOM_EXECUTIONS * iterations(around) as f64
-    })
+    let iterations = |function: &FunctionInput| {
+        let loops = function.loops.iter();
+        loops
+            .map(|one| one.as_ref().map_or(0.0, |cost| cost.iterations as f64))
+            .collect()
+    };
+    loops_unless(input, least, (&iterations, SELDOM_EXECUTIONS))
 }
 
 /// The same with loops inside of which others take but a small part of the time.
 #[must_use]
 pub fn mostly_innermost_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
-    loops_unless(input, least, &|function, inner, around| {
-        function.loop_heat(inner as u32) > MAX_IN_OTHER_LOOPS * function.loop_heat(around as u32)
-    })
+    let heat = |function: &FunctionInput| {
+        let loops = 0..function.loops.len() as u32;
+        loops.map(|index| function.loop_heat(index)).collect()
+    };
+    loops_unless(input, least, (&heat, MAX_IN_OTHER_LOOPS))
 }
 
-/// Loops with at least `least` of all time for which a loop inside is no reason to leave them out.
+/// Loops with at least `least` of all time in which no loop has more than the given part of their weight, by the weights
+/// of a function's loops.
 fn loops_unless<'a>(
     input: &'a AnalysisInput,
     least: f64,
-    matters: &dyn Fn(&FunctionInput, usize, usize) -> bool,
+    (weights, part): (&dyn Fn(&FunctionInput) -> Vec<f64>, f64),
 ) -> Vec<HotLoop<'a>> {
     let mut found = Vec::new();
     for (number, function) in input.functions.iter().enumerate() {
@@ -63,7 +69,8 @@ fn loops_unless<'a>(
         {
             continue;
         }
-        let mut has_inner = vec![false; function.flow.loops().len()];
+        let weights = weights(function);
+        let mut has_inner = vec![false; loops];
         for index in 0..loops {
             let parent = |&index: &usize| {
                 let one = &function.flow.loops()[index];
@@ -71,7 +78,7 @@ fn loops_unless<'a>(
             };
             // All loops around it: the one directly around may hardly ever iterate.
             for around in std::iter::successors(parent(&index), parent) {
-                has_inner[around] |= matters(function, index, around);
+                has_inner[around] |= weights[index] > part * weights[around];
             }
         }
         for (index, cost) in (0u32..).zip(&function.loops) {

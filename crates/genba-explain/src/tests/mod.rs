@@ -76,6 +76,7 @@ mod unasked_results;
 mod uncontended_locks;
 mod unequal_comparisons;
 mod unread_clears;
+mod unread_fields;
 mod usual_cases;
 mod usual_outcomes;
 mod window_sums;

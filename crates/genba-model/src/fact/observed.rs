@@ -342,6 +342,19 @@ pub enum ObservedFact {
         /// All of it.
         all: f64,
     },
+    /// Parts of a function's result that its caller does not read.
+    UnreadFields {
+        /// The function that makes the result.
+        function: String,
+        /// Stores of each call to parts that are not read.
+        stores: u32,
+        /// All stores of each call to the result.
+        of: u32,
+        /// Share of the former that are overwritten unread.
+        share: Estimate,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+    },
     /// Results that are stored and overwritten unread, unless a later test keeps them.
     DiscardedResults {
         /// How often the results were stored.

@@ -149,6 +149,7 @@ fn every_fix_has_a_sentence() {
         Fix::PassByReference,
         Fix::CheckOnce,
         Fix::TestBeforeWork,
+        Fix::MakeOnlyWhatIsRead,
         Fix::CheapTestFirst,
         Fix::GroupFields,
         Fix::InstallSymbols,

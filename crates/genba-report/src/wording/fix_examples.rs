@@ -358,6 +358,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "row = parse(line);\nif (row.region != wanted) continue;",
             "if (region_of(line) != wanted) continue;\nrow = parse(line);",
         ),
+        Fix::MakeOnlyWhatIsRead => (
+            "entry = decode(p);\np -= entry.previous_length;",
+            "p -= previous_length(p);",
+        ),
         Fix::CheapTestFirst => (
             "if (distance(p, q) <= radius && p->kind == kind)",
             "if (p->kind == kind && distance(p, q) <= radius)",

@@ -479,6 +479,10 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Find out first whether the result is wanted: compute only what the test needs, test, \
              and do the rest afterwards."
         }
+        Fix::MakeOnlyWhatIsRead => {
+            "Make only what is read here: a function for the one field, or the parts of the result in functions of their \
+             own that can be inlined."
+        }
         Fix::CheapTestFirst => {
             "Test what costs little first, the expensive test last: where the cheap tests say no, it is not made. \
              A test that is only valid after the expensive one stays behind it."

@@ -1,9 +1,9 @@
 //! Waits for sockets that no thread ends: by a time limit, or by an acknowledgement that the kernel delays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use genba_model::{WaitCause, WaitEnd, WaitFigures, WaitPlace, WaitReason};
-use genba_profile::wait_sampler::StateIndex;
+use genba_profile::wait_sampler::{Pair, StateIndex};
 
 use super::Found;
 use super::constants::{
@@ -90,23 +90,89 @@ fn held_back(
     let stalls = |state: StateIndex| {
         counts[state as usize] >= MANY_WAITS && DELAYED_ACKNOWLEDGEMENT_NS.contains(&mean(state))
     };
-    let both = recording.pairs.iter().filter(|pair| {
-        let back = |other: &&genba_profile::wait_sampler::Pair| {
-            (other.waiter, other.holder) == (pair.holder, pair.waiter)
-        };
-        reads(pair.waiter)
-            && reads(pair.holder)
-            && stalls(pair.waiter)
-            && recording.pairs.iter().any(|other| back(&other))
-    });
-    let longest = both.max_by(|a, b| a.ns.total_cmp(&b.ns))?;
+    let both_read = |pair: &&Pair| reads(pair.waiter) && reads(pair.holder);
+    let known: HashSet<(StateIndex, StateIndex)> = (recording.pairs.iter())
+        .filter(both_read)
+        .map(|pair| (pair.waiter, pair.holder))
+        .collect();
+    let mutual = recording
+        .pairs
+        .iter()
+        .filter(both_read)
+        .filter(|pair| stalls(pair.waiter) && known.contains(&(pair.holder, pair.waiter)));
+    let longest = mutual.max_by(|a, b| a.ns.total_cmp(&b.ns))?;
     let ends = [longest.waiter, longest.holder].map(|state| &view.states[state as usize].place);
-    let group = |place: &&WaitPlace| places.get(*place).map(|group| group.critical);
-    let place = (ends.into_iter()).max_by(|a, b| {
-        let critical = |place| group(&place).unwrap_or(0.0);
-        critical(*a).total_cmp(&critical(*b))
-    })?;
+    let (place, group) = (ends.into_iter())
+        .filter_map(|place| Some((place, places.get(place)?)))
+        .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical))?;
     let end = WaitEnd::DelayedAcknowledgement;
-    let one = places.get(place)?;
-    Some(found(WaitCause::RoundTripInLoop, end, place, one, 1.0))
+    Some(found(WaitCause::RoundTripInLoop, end, place, group, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::findings;
+    use crate::synthetic::SyntheticRecording;
+    use genba_model::WaitFinding;
+
+    /// A client asks for the 900 ms that are left of a second; so many of its waits end by their time limit of 60 ms.
+    fn asks(expired: u64) -> Vec<WaitFinding> {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let answer = made.waits(0, WaitReason::Socket, &["poll", "ask"], (900.0, 15));
+        let works = made.runs(0, 100.0);
+        made.recording.states[answer as usize].expired = expired;
+        made.recording.states[answer as usize].expired_ns = expired * 60_000_000;
+        made.chain(&[answer], 900.0, 900.0, 0.0);
+        made.chain(&[works], 100.0, 0.0, 100.0);
+        made.view(findings)
+    }
+
+    #[test]
+    fn waits_that_end_by_their_time_limit_are_found() {
+        let found = asks(15);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].cause, WaitCause::PollingSleep);
+        assert_eq!(found[0].waiter.function, "ask");
+        let Some(WaitEnd::TimeLimit { seconds }) = found[0].figures.ended_by else {
+            panic!("not ended by a limit");
+        };
+        assert!((seconds - 0.06).abs() < 1e-9);
+        assert!(found[0].predicted_speedup.value > 5.0);
+        assert_eq!(asks(0), [], "answers that take as long");
+        assert_eq!(asks(5), [], "few of them");
+    }
+
+    /// A client and a server that both wait for each other's data, for so long each time.
+    fn held_back(each: f64, call: i64) -> Vec<WaitFinding> {
+        let waits = (900.0 / each) as u64;
+        let mut made = SyntheticRecording::new(2, 1000.0);
+        let answer = made.waits(0, WaitReason::Socket, &["read", "get"], (900.0, waits));
+        let request = made.waits(1, WaitReason::Socket, &["read", "serve"], (900.0, waits));
+        let works = made.runs(0, 100.0);
+        for (state, call) in [(answer, libc::SYS_read), (request, call)] {
+            let wait = made.recording.states[state as usize].wait.as_mut();
+            wait.expect("it waits").call = call;
+        }
+        made.chain(&[answer, request], 450.0, 450.0, 0.0);
+        made.chain(&[answer, request, answer], 450.0, 450.0, 0.0);
+        made.chain(&[works], 100.0, 0.0, 100.0);
+        made.view(findings)
+    }
+
+    #[test]
+    fn ends_that_wait_for_each_other_until_an_acknowledgement_are_found() {
+        let found = held_back(44.0, libc::SYS_recvfrom);
+        let end = found.iter().map(|one| (one.cause, one.figures.ended_by));
+        let delayed = (
+            WaitCause::RoundTripInLoop,
+            Some(WaitEnd::DelayedAcknowledgement),
+        );
+        assert!(end.clone().any(|one| one == delayed), "{found:?}");
+        // Who polls may wait for a third; and other times have other reasons.
+        for (each, call) in [(44.0, libc::SYS_poll), (12.0, libc::SYS_read)] {
+            let found = held_back(each, call);
+            assert!(found.iter().all(|one| one.figures.ended_by.is_none()));
+        }
+    }
 }

@@ -162,9 +162,9 @@ fn agent_goes_from_slow_program_to_measured_gain_of_a_patch() {
         return;
     }
     for (name, arguments) in [
-        ("currency-ledger", ["50000", "200"]),
-        ("access-log", ["20000", "20"]),
-        ("hex-printer", ["200", "200"]),
+        ("currency-ledger", ["50000", "60"]),
+        ("access-log", ["20000", "6"]),
+        ("hex-printer", ["200", "60"]),
     ] {
         let directory = scratch();
         let patch = project(directory.path(), name);

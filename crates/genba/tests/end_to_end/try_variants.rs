@@ -204,7 +204,7 @@ fn failing_variants_are_reported_with_the_reason_and_the_others_are_measured() {
     };
     let broken = patch("broken.diff", "this is no C;");
     let crash = patch("crash.diff", "*(volatile char *)0 = 1;");
-    let hang = patch("hang.diff", "for (;;) ;");
+    let hang = patch("hang.diff", "unsigned sleep(unsigned); for (;;) sleep(9);");
     let other = patch("other.diff", "printf(\"%lu\\n\", value + 1);");
     let unfit = place.root.path().join("unfit.diff");
     fs::write(&unfit, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n").expect("written");

@@ -361,6 +361,17 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
         ObservedFact::CheckInstructions { checks, all } => {
             format!("of {all:.1} instructions executed each time {checks:.1} serve these tests")
         }
+        ObservedFact::UnreadFields {
+            function,
+            stores,
+            of,
+            share,
+            bursts,
+        } => format!(
+            "of the {of} stores by which `{function}` hands over its result {stores} are of no use here: {} of them \
+             are overwritten by the next call before anything reads them ({bursts} bursts)",
+            range(share)
+        ),
         ObservedFact::DiscardedResults {
             executions,
             share,

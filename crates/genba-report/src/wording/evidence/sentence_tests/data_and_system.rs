@@ -508,6 +508,13 @@ fn facts_about_what_bursts_recorded() {
             checks: 9.0,
             all: 20.5,
         },
+        ObservedFact::UnreadFields {
+            function: s("entry_at"),
+            stores: 3,
+            of: 4,
+            share,
+            bursts: 30,
+        },
         ObservedFact::DiscardedResults {
             executions: 1_000_000,
             share,
