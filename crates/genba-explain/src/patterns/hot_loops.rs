@@ -40,7 +40,7 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
             .map(|one| one.as_ref().map_or(0.0, |cost| cost.iterations as f64))
             .collect()
     };
-    loops_unless(input, least, (&iterations, SELDOM_EXECUTIONS))
+    loops_unless(input, least, iterations, SELDOM_EXECUTIONS)
 }
 
 /// The same with loops inside of which others take but a small part of the time.
@@ -50,16 +50,17 @@ pub fn mostly_innermost_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<
         let loops = 0..function.loops.len() as u32;
         loops.map(|index| function.loop_heat(index)).collect()
     };
-    loops_unless(input, least, (&heat, MAX_IN_OTHER_LOOPS))
+    loops_unless(input, least, heat, MAX_IN_OTHER_LOOPS)
 }
 
 /// Loops with at least `least` of all time in which no loop has more than the given part of their weight, by the weights
 /// of a function's loops.
-fn loops_unless<'a>(
-    input: &'a AnalysisInput,
+fn loops_unless(
+    input: &AnalysisInput,
     least: f64,
-    (weights, part): (&dyn Fn(&FunctionInput) -> Vec<f64>, f64),
-) -> Vec<HotLoop<'a>> {
+    weights: impl Fn(&FunctionInput) -> Vec<f64>,
+    part: f64,
+) -> Vec<HotLoop<'_>> {
     let mut found = Vec::new();
     for (number, function) in input.functions.iter().enumerate() {
         let loops = function.flow.loops().len();
