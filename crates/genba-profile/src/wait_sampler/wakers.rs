@@ -210,6 +210,11 @@ mod tests {
                 served: None,
             })
             .collect();
+        ends_of_waits(&candidates)
+    }
+
+    /// Process 1 has started all others.
+    fn ends_of_waits(candidates: &[Candidate<'_>]) -> Vec<Vec<ThreadIndex>> {
         let mut snapshot: Vec<ThreadNow> = candidates
             .iter()
             .map(|one| ThreadNow {
@@ -223,13 +228,10 @@ mod tests {
                 waits_for: Vec::new(),
             })
             .collect();
-        // Process 1 has started all others.
-        fill_in(
-            &mut snapshot,
-            &candidates,
-            &|tid| u32::try_from(tid).ok(),
-            &|pid| i32::from(pid != 1),
-        );
+        let index_of = |tid: i32| u32::try_from(tid).ok();
+        fill_in(&mut snapshot, candidates, &index_of, &|pid| {
+            i32::from(pid != 1)
+        });
         snapshot.into_iter().map(|one| one.waits_for).collect()
     }
 
@@ -347,21 +349,7 @@ mod tests {
                 candidate(2, 2, Some(&idle), Some("socket:[3]"), Some("socket:[4]")),
                 candidate(3, 2, Some(waits), None, Some("socket:[2]")),
             ];
-            let mut snapshot: Vec<ThreadNow> = threads
-                .iter()
-                .map(|one| ThreadNow {
-                    thread: one.index,
-                    state: 0,
-                    waits: one.waits.is_some(),
-                    for_threads: false,
-                    for_turn: false,
-                    in_io: false,
-                    new: false,
-                    waits_for: Vec::new(),
-                })
-                .collect();
-            fill_in(&mut snapshot, &threads, &|_| None, &|_| 0);
-            snapshot.swap_remove(0).waits_for
+            ends_of_waits(&threads).swap_remove(0)
         };
         assert_eq!(asked(&sleep), [3]);
         // It waits for the next request itself: somebody else has this one.
