@@ -260,15 +260,15 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
         false => 0.0,
     };
     found.residual_fraction = residual(hottest.1.seen.share.value * (1.0 - kept));
-    if let Some(saved) = saved_beside_the_rest(sites.input, group, &stored) {
+    if let Some((likely, most)) = saved_beside_the_rest(sites.input, group, &stored) {
         // Samples at a store are also of what it waits for.
-        let most = saved * (1.0 - kept) / share;
+        let [likely, most] = [likely, most].map(|saved| saved * (1.0 - kept) / share);
         if share * most < MIN_GAIN {
             return None;
         }
         let all = &mut found.residual_fraction;
         all.low = all.low.max(1.0 - most).min(MAX_RESIDUAL);
-        all.value = all.value.max(all.low);
+        all.value = all.value.max(all.low).max((1.0 - likely).min(MAX_RESIDUAL));
         all.high = all.high.max(all.value);
     }
     let bytes: f64 = (list.iter())
@@ -291,13 +291,13 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
     }))
 }
 
-/// Share of all time that goes at most when stores leave their innermost loop, by the model of its iterations:
-/// stores run beside the rest. `None` where there is no model.
+/// Share of all time that goes when stores leave their innermost loop, by the model of its iterations, and that goes at
+/// most: stores run beside the rest. `None` where there is no model.
 fn saved_beside_the_rest(
     input: &AnalysisInput,
     group: &Group<'_>,
     stores: &[usize],
-) -> Option<f64> {
+) -> Option<(f64, f64)> {
     let function = &input.functions[group.function];
     let index = group
         .around
@@ -307,7 +307,9 @@ fn saved_beside_the_rest(
         ..Change::default()
     };
     let gain = function.loop_after(&input.program.costs, index, &change)?;
-    Some(function.loop_heat(index) * (1.0 - gain.residual_fraction.low))
+    let heat = function.loop_heat(index);
+    let left = gain.residual_fraction;
+    Some((heat * (1.0 - left.value), heat * (1.0 - left.low)))
 }
 
 /// Share of a loop's rounds that are the last before it is left: the store of that one stays.

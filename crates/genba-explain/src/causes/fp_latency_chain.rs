@@ -3,7 +3,8 @@
 //! **Signature.** An innermost loop with many iterations whose measured cycles are those of a chain
 //! of floating-point additions (multiplications, minima or maxima), each of which takes the
 //! previous result and a new operand; nothing else in the loop reads the accumulator. Recurrences
-//! that need each result (filters, Horner's rule, stored prefix sums) are not reported.
+//! that need each result (filters, Horner's rule, stored prefix sums) are not reported. Or a number that is kept in
+//! memory from one iteration to the next ([`super::chains_in_memory`]).
 //!
 //! **Confirmation.** Several partial sums that are added at the end. The last digits may differ,
 //! because rounding depends on the order.
@@ -17,6 +18,7 @@
 use genba_model::{Cause, Reduction};
 
 use crate::candidate::Candidate;
+use crate::causes::chains_in_memory::chains_in_memory;
 use crate::constants::gains::MAX_CHAIN_RESIDUAL;
 use crate::constants::processor::VECTOR_BYTES;
 use crate::input::analysis_input::AnalysisInput;
@@ -39,6 +41,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     for (candidate, chained) in found.iter_mut().zip(&all) {
         candidate.residual_fraction = bounded(input, &chained.one, candidate.residual_fraction);
     }
+    found.extend(chains_in_memory(input, true));
     found
 }
 

@@ -25,6 +25,7 @@ use genba_observe::LongProduct;
 
 use crate::candidate::Candidate;
 use crate::causes::bits_one_by_one::bits_one_by_one;
+use crate::causes::chains_in_memory::chains_in_memory;
 use crate::causes::digits_one_by_one::digits_one_by_one;
 use crate::causes::table_searches::table_searches;
 use crate::constants::counts::{
@@ -64,6 +65,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .chain(digits_one_by_one(input))
         .chain(bits_one_by_one(input))
         .chain(table_searches(input))
+        .chain(chains_in_memory(input, false))
         .collect()
 }
 

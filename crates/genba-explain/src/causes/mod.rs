@@ -5,6 +5,7 @@ mod bits_one_by_one;
 pub(crate) mod bytewise_compare;
 pub(crate) mod bytewise_copy;
 pub(crate) mod cache_miss;
+mod chains_in_memory;
 pub(crate) mod cold_path_in_hot_function;
 mod copies_again;
 mod copies_for_changes;

@@ -264,6 +264,10 @@ pub(crate) const ATOMIC_CYCLES_LOW: f64 = 0.5;
 /// Largest upper bound of a residual fraction: something is gained. Chosen.
 pub(crate) const MAX_RESIDUAL: f64 = 0.97;
 
+/// Lower bound of the residual fraction of a chain through memory, as a part of the value: with the number in a register
+/// several chains, or vectors, may take its place. Chosen.
+pub(crate) const CHAIN_IN_MEMORY_LOW: f64 = 0.4;
+
 /// Least upper bound of the residual fraction of a split floating-point chain: two accumulators
 /// instead of four are a fix as well. Chosen.
 pub(crate) const MAX_CHAIN_RESIDUAL: f64 = 0.6;

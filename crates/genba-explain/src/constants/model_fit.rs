@@ -3,6 +3,12 @@
 /// Modelled chain ÷ measured cycles from which the chain explains the loop. Chosen.
 pub(crate) const MIN_CHAIN_OF_CYCLES: f64 = 0.7;
 
+/// The same of a chain through memory, and at most: store forwarding takes longer than is modelled on some processors, and
+/// none where they rename memory. Chosen.
+pub(crate) const MIN_CHAIN_IN_MEMORY_OF_CYCLES: f64 = 0.5;
+/// See [`MIN_CHAIN_IN_MEMORY_OF_CYCLES`].
+pub(crate) const MAX_CHAIN_IN_MEMORY_OF_CYCLES: f64 = 1.2;
+
 /// Modelled ÷ measured cycles up to which the model fits: tables and clocks are that exact. Chosen.
 pub(crate) const MAX_MODEL_OF_CYCLES: f64 = 1.2;
 

@@ -56,6 +56,9 @@ pub(crate) const STORE_FORWARDING_CYCLES: f64 = 5.0;
 /// Latency of an addition of integers, of all current processors.
 pub(crate) const ADDITION_CYCLES: f64 = 1.0;
 
+/// Latency of an addition or multiplication of floating-point numbers, of most current processors (three or four).
+pub(crate) const FLOAT_OPERATION_CYCLES: f64 = 4.0;
+
 /// Cycles beyond an L1d load from which a load waits for a failed store forwarding, which takes a dozen or more
 /// (A. Fog, as above: no exact figure for all processors). Chosen.
 pub(crate) const FAILED_FORWARDING_CYCLES: f64 = 6.0;

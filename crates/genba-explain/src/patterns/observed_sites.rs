@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use genba_model::{CodePoint, ObservedFact};
-use genba_observe::{Observations, OverwrittenBuffer, RedundantCall, RepeatedLoop, Seen};
+use genba_observe::{Observations, OverwrittenBuffer, RedundantCall, RepeatedLoop, Seen, Stride};
 
 use crate::constants::counts::MIN_MISS_RATE;
 use crate::constants::observations::{
@@ -118,6 +118,13 @@ impl<'a> ObservedSites<'a> {
         let point = self.point(function, at)?;
         let seen = self.observed.loads.iter().find(|load| load.at == point)?;
         Some(seen.l2.value + seen.l3.value + seen.memory.value >= MIN_MISS_RATE)
+    }
+
+    /// The most frequent step of a load's address; `None` if it was not observed.
+    pub(crate) fn stride(&self, function: usize, at: usize) -> Option<Stride> {
+        let point = self.point(function, at)?;
+        let seen = self.observed.loads.iter().find(|load| load.at == point)?;
+        seen.stride
     }
 
     /// The point of an instruction.

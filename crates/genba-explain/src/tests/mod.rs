@@ -10,6 +10,7 @@ mod bytes_from_memory;
 mod calls;
 mod calls_for_files;
 mod chain_searches;
+mod chains_in_memory;
 mod choices;
 mod classes_of_values;
 mod conversions;

@@ -8,6 +8,7 @@ use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::causes::{dead_store, discarded_work};
 use crate::input::analysis_input::AnalysisInput;
+use crate::tests::latency::looped;
 use crate::tests::observed_repetition::{CALLS, observations, point, seen};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
@@ -217,6 +218,24 @@ fn counter_that_is_stored_in_each_iteration_is_found() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].fix, Fix::DropDeadStores { buffer: false });
     assert!(dead_store::detect(&counting(true)).is_empty());
+}
+
+#[test]
+fn store_beside_a_chain_gains_what_the_model_says() {
+    // Samples stand at the store, which waits for the sum.
+    let summed = looped(4.5, &[0.1, 0.2, 0.5, 0.1, 0.05, 0.05], |a| {
+        a.movsd_2(xmm1, qword_ptr(rsi))?;
+        a.addsd(xmm0, xmm1)?;
+        a.movsd_2(qword_ptr(rdi), xmm0)?;
+        a.add(rsi, 8)?;
+        a.cmp(rsi, rdx)
+    });
+    let found = dead_store::detect(&with_dead_store(program(vec![summed]), 3, 0.99, 8));
+    let saved: Vec<f64> = found
+        .iter()
+        .map(|one| 0.5 * (1.0 - one.residual_fraction.value))
+        .collect();
+    assert!(saved.iter().all(|saved| *saved < 0.2), "{saved:?}");
 }
 
 /// A call whose result is stored, and a test behind it that is taken in so many of the rows.
