@@ -50,6 +50,10 @@ pub(crate) const MIN_STARTED_OVER: f64 = 0.6;
 /// if it was nearly all that were seen: all of them in ten bursts. Chosen.
 pub(crate) const MIN_WITHOUT_EFFECT: f64 = 0.7;
 
+/// Elements of a pass ÷ passes, where a table grows by an element for each: a half, and something else as it is there
+/// before, or as several come at once. Chosen: a factor of four both ways.
+pub(crate) const ELEMENTS_OF_IDLE_PASSES: std::ops::RangeInclusive<f64> = 0.125..=2.0;
+
 /// Share of the stores of passes over a whole table that may change something, up to which little comes of the passes.
 /// Chosen: where a table grows it is laid out anew now and then, and all of it changes.
 pub(crate) const MAX_CHANGED_BY_IDLE_PASS: f64 = 0.05;

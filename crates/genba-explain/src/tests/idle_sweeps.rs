@@ -135,6 +135,10 @@ fn passes_that_change_elements_store_zeros_hand_on_are_short_or_go_over_much_are
             ..PLAIN
         },
         Kind {
+            elements: 20 * PASSES,
+            ..PLAIN
+        },
+        Kind {
             memory: 1e8,
             ..PLAIN
         },

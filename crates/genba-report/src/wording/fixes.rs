@@ -305,7 +305,8 @@ pub(super) fn sentence(fix: &Fix) -> String {
         Fix::PlainOperations => {
             "If no other thread accesses it, use plain variables (Rc instead of Arc, Cell instead \
              of an atomic, one counter per thread added up at the end). Loads and stores with \
-             relaxed ordering need no lock prefix."
+             relaxed ordering need no lock prefix. A counted pointer that is only looked through is \
+             passed by reference (const std::shared_ptr<T> &, &T), which counts nothing."
         }
         Fix::Branchless => {
             "Decide without a branch: always store and add the result of the comparison to the \

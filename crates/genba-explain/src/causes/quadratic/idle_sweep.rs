@@ -6,7 +6,7 @@
 //! that go over as many elements as often and leave nothing in memory either are done for the same: with them the whole
 //! table is brought up to date though one element is new.
 //!
-//! **Near misses.** Passes that change more than a few elements; input that is all zeros, put where zeros were; sums and best elements alone, which store nothing;
+//! **Near misses.** Many more passes than elements, or many fewer: the same work again, as benchmarks and filters of blocks do. Passes that change more than a few elements; input that is all zeros, put where zeros were; sums and best elements alone, which store nothing;
 //! results in memory that is allocated for each; buffers that are cleared without being read ([`crate::causes::dead_store`]); a few passes; a program that does all
 //! its work again.
 //!
@@ -23,7 +23,7 @@ use super::sweep::{are_as_many, goes_over_same, hands_on};
 use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_ELEMENTS_PER_SWEEP, MIN_SEARCHES, SELDOM_EXECUTIONS};
 use crate::constants::gains::CYCLES_OF_LOOK_UP;
-use crate::constants::observations::MAX_CHANGED_BY_IDLE_PASS;
+use crate::constants::observations::{ELEMENTS_OF_IDLE_PASSES, MAX_CHANGED_BY_IDLE_PASS};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_allocator;
@@ -38,7 +38,9 @@ pub(super) fn idle_sweep(
     others: &[HotLoop<'_>],
 ) -> Option<Candidate> {
     let (elements, passes) = (found.trips?, found.cost.entries?);
-    if !found.input.own || elements < MIN_ELEMENTS_PER_SWEEP || passes < MIN_SEARCHES {
+    // Where each item adds an element, a pass for each goes over half of them on average.
+    let grows = ELEMENTS_OF_IDLE_PASSES.contains(&(elements / passes as f64));
+    if !found.input.own || elements < MIN_ELEMENTS_PER_SWEEP || passes < MIN_SEARCHES || !grows {
         return None;
     }
     let sites = ObservedSites::of(input)?;
