@@ -313,6 +313,32 @@ mod tests {
     }
 
     #[test]
+    fn what_ends_a_wait_is_said_with_what_to_do() {
+        let mut one = fixture::waits().findings[0].clone();
+        let mut said = |cause, end| {
+            one.cause = cause;
+            one.figures.ended_by = Some(end);
+            format!("{}; {}", evidence(&one), fix(&one))
+        };
+        let limit = WaitEnd::TimeLimit { seconds: 0.06 };
+        let expired = said(WaitCause::PollingSleep, limit);
+        assert!(
+            expired.contains("end by their time limit of 60.0 ms"),
+            "{expired}"
+        );
+        assert!(
+            expired.contains("find out why nothing comes at"),
+            "{expired}"
+        );
+        let delayed = said(WaitCause::RoundTripInLoop, WaitEnd::DelayedAcknowledgement);
+        assert!(
+            delayed.contains("until an acknowledgement comes"),
+            "{delayed}"
+        );
+        assert!(delayed.contains("TCP_NODELAY"), "{delayed}");
+    }
+
+    #[test]
     fn titles_are_short_and_distinct() {
         let titles: std::collections::HashSet<_> =
             WaitCause::ALL.iter().map(|&cause| title(cause)).collect();

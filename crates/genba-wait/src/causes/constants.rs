@@ -55,6 +55,8 @@ pub(super) const MIN_SHARE_EXPIRED: f64 = 0.5;
 /// Average waits of two ends for each other that are delayed acknowledgements, ns: Linux delays one by 40 ms at least
 /// (`TCP_DELACK_MIN`), and a look is some ms late.
 pub(super) const DELAYED_ACKNOWLEDGEMENT_NS: std::ops::Range<f64> = 35e6..60e6;
+/// Part of such waits in which nobody is on a CPU. Chosen: nearly all of it.
+pub(super) const MIN_SHARE_IDLE: f64 = 0.8;
 /// Of waits that end by a time limit or an acknowledgement, where what is awaited comes at once.
 pub(super) const SAVED_OF_STALLS: SavedPart = part(0.95, 0.4);
 

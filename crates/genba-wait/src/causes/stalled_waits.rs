@@ -7,7 +7,7 @@ use genba_profile::wait_sampler::{Pair, StateIndex};
 
 use super::Found;
 use super::constants::{
-    DELAYED_ACKNOWLEDGEMENT_NS, MANY_WAITS, MIN_SHARE_EXPIRED, SAVED_OF_STALLS,
+    DELAYED_ACKNOWLEDGEMENT_NS, MANY_WAITS, MIN_SHARE_EXPIRED, MIN_SHARE_IDLE, SAVED_OF_STALLS,
 };
 use super::input_output::{Group, groups};
 use crate::grouped_waits::waits_of_states;
@@ -105,6 +105,10 @@ fn held_back(
     let (place, group) = (ends.into_iter())
         .filter_map(|place| Some((place, places.get(place)?)))
         .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical))?;
+    // Work meanwhile, by whomever, may be what is awaited.
+    if group.idle < MIN_SHARE_IDLE * group.critical {
+        return None;
+    }
     let end = WaitEnd::DelayedAcknowledgement;
     Some(found(WaitCause::RoundTripInLoop, end, place, group, 1.0))
 }
@@ -144,7 +148,7 @@ mod tests {
     }
 
     /// A client and a server that both wait for each other's data, for so long each time.
-    fn held_back(each: f64, call: i64) -> Vec<WaitFinding> {
+    fn held_back(each: f64, call: i64, idle: f64) -> Vec<WaitFinding> {
         let waits = (900.0 / each) as u64;
         let mut made = SyntheticRecording::new(2, 1000.0);
         let answer = made.waits(0, WaitReason::Socket, &["read", "get"], (900.0, waits));
@@ -154,24 +158,29 @@ mod tests {
             let wait = made.recording.states[state as usize].wait.as_mut();
             wait.expect("it waits").call = call;
         }
-        made.chain(&[answer, request], 450.0, 450.0, 0.0);
-        made.chain(&[answer, request, answer], 450.0, 450.0, 0.0);
+        let (idle, alone) = (450.0 * idle, 450.0 * (1.0 - idle));
+        made.chain(&[answer, request], 450.0, idle, alone);
+        made.chain(&[answer, request, answer], 450.0, idle, alone);
         made.chain(&[works], 100.0, 0.0, 100.0);
         made.view(findings)
     }
 
     #[test]
     fn ends_that_wait_for_each_other_until_an_acknowledgement_are_found() {
-        let found = held_back(44.0, libc::SYS_recvfrom);
+        let found = held_back(44.0, libc::SYS_recvfrom, 1.0);
         let end = found.iter().map(|one| (one.cause, one.figures.ended_by));
         let delayed = (
             WaitCause::RoundTripInLoop,
             Some(WaitEnd::DelayedAcknowledgement),
         );
         assert!(end.clone().any(|one| one == delayed), "{found:?}");
-        // Who polls may wait for a third; and other times have other reasons.
-        for (each, call) in [(44.0, libc::SYS_poll), (12.0, libc::SYS_read)] {
-            let found = held_back(each, call);
+        // Who polls may wait for a third; other times have other reasons; and a third one may work for them.
+        for (each, call, idle) in [
+            (44.0, libc::SYS_poll, 1.0),
+            (12.0, libc::SYS_read, 1.0),
+            (44.0, libc::SYS_read, 0.3),
+        ] {
+            let found = held_back(each, call, idle);
             assert!(found.iter().all(|one| one.figures.ended_by.is_none()));
         }
     }
