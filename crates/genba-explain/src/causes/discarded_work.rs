@@ -39,7 +39,7 @@ use crate::input::values::{Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::invariance::is_same_each_iteration;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
-use crate::patterns::work_for_stores::{call_behind, feeding_only};
+use crate::patterns::work_for_stores::{call_behind, needed_for_only};
 
 /// Finds work whose result is mostly overwritten unread.
 #[must_use]
@@ -168,7 +168,7 @@ fn of_test(
 ) -> Option<Candidate> {
     let function = &sites.input.functions[number];
     let discarded: Vec<usize> = stores.iter().map(|one| one.0).collect();
-    let feeding = feeding_only(function, uses, &discarded);
+    let feeding = needed_for_only(function, &discarded);
     // What a call returns may be wanted elsewhere, too.
     let only_stored = |value: &Value| {
         let mut readers = uses.readers(*value).into_iter();

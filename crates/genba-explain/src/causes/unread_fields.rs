@@ -23,10 +23,9 @@ use crate::constants::observations::{
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{CallTarget, FunctionInput};
-use crate::input::value_uses::Uses;
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
-use crate::patterns::work_for_stores::feeding_only;
+use crate::patterns::work_for_stores::needed_for_only;
 
 /// Calls of a function of the user's own, of whose result most callers read some fields only.
 pub(crate) fn candidate(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {
@@ -44,7 +43,7 @@ pub(crate) fn candidate(sites: &ObservedSites<'_>, number: usize) -> Option<Cand
         return None;
     }
     let list: Vec<usize> = unread.iter().map(|one| one.0).collect();
-    let work = feeding_only(function, &Uses::of(function), &list);
+    let work = needed_for_only(function, &list);
     // Samples stand where instructions wait, whatever is of use: instructions are divided by their number.
     let executions = |list: &mut dyn Iterator<Item = usize>| -> f64 {
         list.map(|at| function.counts[at] as f64).sum()
@@ -98,8 +97,11 @@ fn stores<'a>(
         });
         Some(written.next()?.1.as_ref()?.base.number)
     };
-    let of_each_call =
-        |at: &usize| function.counts[*at] as f64 >= (1.0 - SAME_TIMES_TOLERANCE) * calls as f64;
+    // A sum that a loop keeps in memory is stored many times in each call, and read after the last.
+    let of_each_call = |at: &usize| {
+        let per_call = function.counts[*at] as f64 / calls as f64;
+        (per_call - 1.0).abs() <= SAME_TIMES_TOLERANCE
+    };
     let all: Vec<usize> = (0..function.code.len())
         .filter(of_each_call)
         .filter(|at| base(*at).is_some())

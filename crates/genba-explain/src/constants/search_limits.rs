@@ -176,6 +176,9 @@ pub(crate) const MAX_MOVES_TO_STORE: u32 = 4;
 /// Instructions of discarded work that are followed.
 pub(crate) const MAX_INSTRUCTIONS_OF_WORK: usize = 256;
 
+/// Instructions of a function of which it is asked what they are needed for.
+pub(crate) const MAX_INSTRUCTIONS_FOR_WORK: usize = 20_000;
+
 /// Functions that a comparison of the user's own may call in turn, one in the other: of letters, of
 /// elements.
 pub(crate) const MAX_DEPTH_OF_COMPARISON: u32 = 2;

@@ -1,10 +1,10 @@
 //! The work behind stores: calls whose results they keep, and instructions that only compute for them.
 
-use genba_code::{Flow, MemoryAccess, STACK_POINTER};
+use genba_code::{Flow, Locations, MemoryAccess, STACK_POINTER};
 
-use crate::constants::search_limits::{MAX_INSTRUCTIONS_OF_WORK, MAX_MOVES_TO_STORE};
+use crate::constants::registers::{ARGUMENTS, LIVE_AT_RETURN};
+use crate::constants::search_limits::{MAX_INSTRUCTIONS_FOR_WORK, MAX_MOVES_TO_STORE};
 use crate::input::analysis_input::FunctionInput;
-use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
 
 /// The call whose result a store keeps, and the value that it returned; `None` if the result was loaded from the
@@ -69,30 +69,66 @@ fn keeps_itself(function: &FunctionInput, place: &MemoryAccess) -> bool {
     })
 }
 
-/// Instructions whose results only go into these stores, and the stores.
-pub(crate) fn feeding_only(function: &FunctionInput, uses: &Uses, stores: &[usize]) -> Vec<usize> {
-    let mut found = stores.to_vec();
-    let mut next = 0;
-    while let Some(&reader) = found.get(next) {
-        next += 1;
-        for &(_, value) in function.values.reads(reader) {
-            let Origin::Instruction(maker) = function.values.origin(value) else {
-                continue;
-            };
-            let maker = maker as usize;
-            let data = &function.data[maker];
-            if found.contains(&maker) || data.opaque.is_some() || data.stores() {
+/// These stores, and the instructions that are needed for nothing else: faint code, if the stores are (R. Giegerich et al.,
+/// "Invariance of approximative semantics with respect to program transformations", 1981; K. Kennedy, in "Program Flow
+/// Analysis", 1981). Of branches those are needed that went both ways; what never ran needs nothing.
+pub(crate) fn needed_for_only(function: &FunctionInput, stores: &[usize]) -> Vec<usize> {
+    if function.code.len() > MAX_INSTRUCTIONS_FOR_WORK {
+        return stores.to_vec();
+    }
+    let (without, with) = (needed(function, stores), needed(function, &[]));
+    let only = |at: &usize| stores.contains(at) || (with[*at] && !without[*at]);
+    (0..function.code.len()).filter(only).collect()
+}
+
+/// By instruction: whether anything that the function does needs it, if these stores do not count.
+fn needed(function: &FunctionInput, ignored: &[usize]) -> Vec<bool> {
+    let blocks = function.flow.blocks();
+    let counted = function.counts.len() == function.code.len();
+    let runs = |at: usize| !counted || function.counts[at] > 0;
+    let mut live: Vec<Locations> = vec![0; blocks.len()];
+    let mut needed = vec![false; function.code.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (index, block) in blocks.iter().enumerate().rev() {
+            let range = block.instructions.start as usize..block.instructions.end as usize;
+            if range.is_empty() || !runs(range.start) {
                 continue;
             }
-            let results = function.values.writes(maker).iter();
-            let only = results
-                .flat_map(|one| uses.readers(one.1))
-                .all(|reader| found.contains(&reader));
-            if only && found.len() < MAX_INSTRUCTIONS_OF_WORK {
-                found.push(maker);
+            let next = block.successors.iter().map(|&next| next as usize);
+            let mut now = next.fold(0, |all, next| all | live[next]);
+            if block.successors.is_empty() {
+                now |= LIVE_AT_RETURN;
             }
+            for at in range.rev().filter(|at| !ignored.contains(at)) {
+                let data = &function.data[at];
+                let computes = match function.code[at].flow {
+                    Flow::Next => data.opaque.is_none() && !data.stores(),
+                    Flow::CondJump(_) => counted && goes_one_way(function, at),
+                    _ => false,
+                };
+                if !computes || data.writes & now != 0 {
+                    needed[at] = true;
+                    now = now & !data.writes | data.reads() | called_with(function, at);
+                }
+            }
+            changed |= now != live[index];
+            live[index] = now;
         }
     }
-    found.sort_unstable();
-    found
+    needed
+}
+
+fn goes_one_way(function: &FunctionInput, branch: usize) -> bool {
+    let taken = function.taken.get(branch).copied().flatten();
+    taken.is_some_and(|taken| taken == 0 || taken == function.counts[branch])
+}
+
+/// Registers that a call may hand over.
+fn called_with(function: &FunctionInput, at: usize) -> Locations {
+    match function.code[at].flow {
+        Flow::Call(_) | Flow::IndirectCall => ARGUMENTS.iter().fold(0, |all, one| all | 1 << one),
+        _ => 0,
+    }
 }

@@ -6,7 +6,8 @@ use genba_model::{Fact, Fix, ObservedFact};
 use genba_observe::DeadStore;
 
 use crate::causes::discarded_work;
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::work_for_stores::needed_for_only;
 use crate::tests::observed_repetition::{CALLS, observations, point, seen};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
@@ -92,4 +93,67 @@ fn results_that_are_read_by_half_or_by_nobody_or_elsewhere_are_not() {
     ] {
         assert!(discarded_work::detect(&decoded(unread, dead, from_loop)).is_empty());
     }
+}
+
+/// A sum that a loop keeps in a field behind a pointer is stored for each element, and read after the last.
+#[test]
+fn sums_that_are_stored_for_each_element_are_no_result() {
+    let mut input = decoded(3, 1.0, CALLS);
+    input.functions[1].counts = vec![16 * CALLS; 9];
+    assert!(discarded_work::detect(&input).is_empty());
+}
+
+/// Two sums over an array in one loop, one of which is stored first, after a test that so often stores something else.
+fn two_sums(exceptions: u64) -> FunctionInput {
+    function(
+        "summarise",
+        |a| {
+            let (mut head, mut empty) = (a.create_label(), a.create_label());
+            a.set_label(&mut head)?;
+            a.movsd_2(xmm2, qword_ptr(rsi))?;
+            a.addsd(xmm0, xmm2)?;
+            a.mulsd(xmm2, xmm2)?;
+            a.addsd(xmm1, xmm2)?;
+            a.add(rsi, 8)?;
+            a.cmp(rsi, rcx)?;
+            a.jne(head)?;
+            a.movsd_2(qword_ptr(rdi), xmm0)?;
+            a.comisd(xmm1, xmm3)?;
+            a.jb(empty)?;
+            a.movsd_2(qword_ptr(rdi + 8), xmm1)?;
+            a.set_label(&mut empty)?;
+            a.movapd(xmm0, xmm3)?;
+            a.movapd(xmm1, xmm3)?;
+            a.ret()
+        },
+        &[
+            &[10 * CALLS; 7][..],
+            &[CALLS; 3],
+            &[CALLS - exceptions],
+            &[CALLS; 3],
+        ]
+        .concat(),
+        &[0.05; 14],
+        &[(6, 9 * CALLS), (9, exceptions)],
+    )
+}
+
+#[test]
+fn work_in_a_loop_that_feeds_a_store_alone_is_known() {
+    let square_store = 10;
+    // Square, sum and the test that always goes one way; the loop goes on for the other sum.
+    assert_eq!(
+        needed_for_only(&two_sums(0), &[square_store]),
+        [2, 3, square_store]
+    );
+    // Where the test decides, its operand is needed.
+    assert_eq!(
+        needed_for_only(&two_sums(CALLS / 2), &[square_store]),
+        [square_store]
+    );
+    // Of both stores: all but the loop's counting.
+    assert_eq!(
+        needed_for_only(&two_sums(0), &[7, square_store]),
+        [0, 1, 2, 3, 7, square_store]
+    );
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use genba_model::{WaitCause, WaitEnd, WaitFigures, WaitPlace, WaitReason};
-use genba_profile::wait_sampler::{Pair, StateIndex};
+use genba_profile::wait_sampler::{Chain, Pair, StateIndex};
 
 use super::Found;
 use super::constants::{
@@ -22,15 +22,42 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
     all
 }
 
-fn found(cause: WaitCause, end: WaitEnd, place: &WaitPlace, group: &Group, part: f64) -> Found {
+/// On the critical path, ns, and of it while nobody was on a CPU, through waits for sockets at these places: of two
+/// ends that wait for each other the path ends at either.
+fn through(view: &View<'_>, places: &[&WaitPlace]) -> (f64, f64) {
+    let passes = |chain: &&Chain| {
+        let mut states = chain
+            .states
+            .iter()
+            .map(|state| &view.states[*state as usize]);
+        let waits_there = states
+            .clone()
+            .any(|state| state.reason == WaitReason::Socket && places.contains(&&state.place));
+        waits_there && states.all(|state| state.reason != WaitReason::Lock)
+    };
+    let chains = view.chains.iter().filter(passes);
+    chains.fold((0.0, 0.0), |sum, chain| {
+        (sum.0 + chain.ns, sum.1 + chain.idle_ns)
+    })
+}
+
+/// `part` of the waits, whose time on the critical path and idle time are `path`.
+fn found(
+    cause: WaitCause,
+    end: WaitEnd,
+    (place, group): (&WaitPlace, &Group),
+    path: (f64, f64),
+    part: f64,
+) -> Found {
+    let (critical, idle) = path;
     Found {
         cause,
-        waits_ns: group.critical * part,
+        waits_ns: critical * part,
         work_remains: true,
         saved_ns: (
-            group.idle * part * SAVED_OF_STALLS.likely,
-            group.idle * part * SAVED_OF_STALLS.least,
-            group.idle,
+            idle * part * SAVED_OF_STALLS.likely,
+            idle * part * SAVED_OF_STALLS.least,
+            idle,
         ),
         waiter: place.clone(),
         holder: group.holder(),
@@ -60,7 +87,14 @@ fn expired(view: &View<'_>, places: &BTreeMap<WaitPlace, Group>) -> Vec<Found> {
         if waits as f64 >= MANY_WAITS && part >= MIN_SHARE_EXPIRED {
             let seconds = limits / waits as f64 / 1e9;
             let end = WaitEnd::TimeLimit { seconds };
-            all.push(found(WaitCause::PollingSleep, end, place, group, part));
+            let path = through(view, &[place]);
+            all.push(found(
+                WaitCause::PollingSleep,
+                end,
+                (place, group),
+                path,
+                part,
+            ));
         }
     }
     all
@@ -106,11 +140,18 @@ fn held_back(
         .filter_map(|place| Some((place, places.get(place)?)))
         .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical))?;
     // Work meanwhile, by whomever, may be what is awaited.
-    if group.idle < MIN_SHARE_IDLE * group.critical {
+    let path = through(view, &ends);
+    if path.1 < MIN_SHARE_IDLE * path.0 {
         return None;
     }
     let end = WaitEnd::DelayedAcknowledgement;
-    Some(found(WaitCause::RoundTripInLoop, end, place, group, 1.0))
+    Some(found(
+        WaitCause::RoundTripInLoop,
+        end,
+        (place, group),
+        path,
+        1.0,
+    ))
 }
 
 #[cfg(test)]
@@ -145,6 +186,25 @@ mod tests {
         assert!(found[0].predicted_speedup.value > 5.0);
         assert_eq!(asks(0), [], "answers that take as long");
         assert_eq!(asks(5), [], "few of them");
+    }
+
+    /// A client asks by 60 ms at most for the 900 ms, and the server waits for the next question: the path ends at the server.
+    #[test]
+    fn the_end_that_the_path_does_not_end_at_is_found() {
+        let mut made = SyntheticRecording::new(2, 1000.0);
+        let answer = made.waits(0, WaitReason::Socket, &["poll", "ask"], (900.0, 15));
+        let question = made.waits(1, WaitReason::Socket, &["read", "serve"], (900.0, 15));
+        let works = made.runs(0, 100.0);
+        made.recording.states[answer as usize].expired = 15;
+        made.recording.states[answer as usize].expired_ns = 15 * 60_000_000;
+        made.chain(&[answer, question], 900.0, 900.0, 0.0);
+        made.chain(&[works], 100.0, 0.0, 100.0);
+        let found = made.view(findings);
+        let limited = |one: &&WaitFinding| one.figures.ended_by.is_some();
+        let found: Vec<&WaitFinding> = found.iter().filter(limited).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].waiter.function, "ask");
+        assert!(found[0].predicted_speedup.value > 5.0);
     }
 
     /// A client and a server that both wait for each other's data, for so long each time.
