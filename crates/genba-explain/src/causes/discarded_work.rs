@@ -5,7 +5,8 @@
 //! there is a test behind them, or behind the loop that makes nothing but these results, with whose outcome, as
 //! bursts show, it is decided whether they are read; a library function that writes text for its caller needs
 //! none, since its caller does not read it. Or a call changes nothing, and its result is read on one way of a
-//! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::expensive_tests`]). Or a caller reads
+//! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::expensive_tests`]). Or a
+//! test behind a loop mostly drops what the loop made ([`super::dropped_loops`]). Or a caller reads
 //! some fields of a result only ([`super::unread_fields`]).
 //!
 //! **Confirmation.** The test before the work.
@@ -20,6 +21,7 @@ use genba_model::{CallFact, Cause, Estimate, Fix, ObservedFact};
 use genba_observe::{DeadStore, OverwrittenBuffer};
 
 use crate::candidate::Candidate;
+use crate::causes::dropped_loops::dropped_loops;
 use crate::causes::expensive_tests::expensive_tests;
 use crate::causes::loop_invariant_call::{entries, is_harmless};
 use crate::causes::unasked_results;
@@ -37,16 +39,20 @@ use crate::input::runtime_services::{is_copy_function, plain};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::calls_behind_stores::call_behind;
 use crate::patterns::invariance::is_same_each_iteration;
+use crate::patterns::needed_code::needed_for_only;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
-use crate::patterns::work_for_stores::{call_behind, needed_for_only};
 
 /// Finds work whose result is mostly overwritten unread.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let functions = 0..input.functions.len();
     let mut found: Vec<Candidate> = functions
-        .flat_map(|number| expensive_tests(input, number))
+        .flat_map(|number| {
+            let tests = expensive_tests(input, number);
+            tests.into_iter().chain(dropped_loops(input, number))
+        })
         .collect();
     let Some(sites) = ObservedSites::of(input).filter(|_| input.program.threads <= 1) else {
         return found;

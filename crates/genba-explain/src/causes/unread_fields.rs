@@ -24,8 +24,8 @@ use crate::constants::time_shares::MOST_OF_IT;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{CallTarget, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::needed_code::needed_for_only;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
-use crate::patterns::work_for_stores::needed_for_only;
 
 /// Calls of a function of the user's own, of whose result most callers read some fields only.
 pub(crate) fn candidate(sites: &ObservedSites<'_>, number: usize) -> Option<Candidate> {

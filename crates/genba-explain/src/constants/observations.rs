@@ -262,6 +262,9 @@ pub(crate) const MAX_CYCLES_OF_CHAIN: f64 = 1.25;
 /// Share of results that nobody reads, lower end of the interval. Chosen: most of them.
 pub(crate) const MIN_DISCARDED: f64 = 0.6;
 
+/// Share of runs of a loop whose results a test behind it drops, counted. Chosen: a part that makes a difference.
+pub(crate) const MIN_DROPPED: f64 = 0.3;
+
 /// Difference between executions of what runs once for each other. Chosen.
 pub(crate) const SAME_TIMES_TOLERANCE: f64 = 0.1;
 

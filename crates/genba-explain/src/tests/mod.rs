@@ -19,6 +19,7 @@ mod copies_for_changes;
 mod counted_bits;
 mod digit_loops;
 mod discarded_results;
+mod dropped_loops;
 mod expensive_tests;
 mod hash_probes;
 mod idle_sweeps;

@@ -1,0 +1,246 @@
+//! Which instructions anything needs that a function does: the others are faint code (R. Giegerich et al., "Invariance of
+//! approximative semantics with respect to program transformations", 1981), found backward over the blocks until
+//! nothing changes. A loop that makes nothing that is needed, and can be left to one place only, is not needed itself
+//! (Cytron et al., TOPLAS 1991, who ask for control dependence of all branches).
+
+use std::collections::BTreeSet;
+
+use genba_code::{BlockId, Flow, Locations, MemoryAccess, STACK_POINTER};
+
+use crate::constants::registers::{ARGUMENTS, FLAGS, LIVE_AT_RETURN};
+use crate::constants::search_limits::MAX_INSTRUCTIONS_FOR_WORK;
+use crate::input::analysis_input::FunctionInput;
+
+/// Registers, flags not among them.
+const REGISTERS: Locations = (1 << FLAGS) - 1;
+
+/// Bytes of a word of the frame.
+const WORD: i64 = 4;
+
+/// What does not count when it is asked what a function needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Without<'a> {
+    /// Stores that nobody reads.
+    pub(crate) stores: &'a [usize],
+    /// A way from a block to one behind it, as if it were never gone.
+    pub(crate) way: Option<(BlockId, BlockId)>,
+}
+
+/// These stores, and the instructions that are needed for nothing else.
+pub(crate) fn needed_for_only(function: &FunctionInput, stores: &[usize]) -> Vec<usize> {
+    let without = Without { stores, way: None };
+    let (Some(without), Some(with)) = (
+        needed(function, without),
+        needed(function, Without::default()),
+    ) else {
+        return stores.to_vec();
+    };
+    let only = |at: &usize| stores.contains(at) || (with[*at] && !without[*at]);
+    (0..function.code.len()).filter(only).collect()
+}
+
+/// By instruction: whether anything that the function does needs it. What never ran needs nothing; of branches those are
+/// needed that went both ways. `None` of a function that is too large, or was not counted.
+pub(crate) fn needed(function: &FunctionInput, without: Without<'_>) -> Option<Vec<bool>> {
+    let length = function.code.len();
+    if length > MAX_INSTRUCTIONS_FOR_WORK || function.counts.len() != length {
+        return None;
+    }
+    let blocks = function.flow.blocks();
+    let frame = Frame::of(function);
+    let decides = |at: usize| {
+        let taken = function.taken.get(at).copied().flatten();
+        taken.is_none_or(|taken| taken > 0 && taken < function.counts[at])
+    };
+    // Loops that make something that is needed, or decide where it goes on.
+    let mut alive: Vec<bool> = (0..function.flow.loops().len() as u32)
+        .map(|index| exits(function, index, without.way).len() != 1)
+        .collect();
+    let mut live: Vec<Live> = vec![Live::default(); blocks.len()];
+    let mut needed = vec![false; length];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (index, block) in blocks.iter().enumerate().rev() {
+            let range = block.instructions.start as usize..block.instructions.end as usize;
+            if range.is_empty() || function.counts[range.start] == 0 {
+                continue;
+            }
+            let innermost = function.flow.innermost_loop(index as BlockId);
+            let next = block.successors.iter().copied();
+            let mut now = (next.filter(|next| without.way != Some((index as BlockId, *next))))
+                .fold(Live::default(), |all, next| all.or(live[next as usize]));
+            if block.successors.is_empty() {
+                now.registers |= LIVE_AT_RETURN;
+            }
+            for at in range.rev().filter(|at| !without.stores.contains(at)) {
+                let data = &function.data[at];
+                let place = frame.place(function, at);
+                let wanted = match function.code[at].flow {
+                    Flow::Next if data.opaque.is_none() => {
+                        let stored = match place.filter(|place| place.writes) {
+                            Some(place) => place.words & now.words != 0,
+                            None => data.stores(),
+                        };
+                        stored || data.writes & now.registers != 0
+                    }
+                    // The way round a loop is decided by what it makes.
+                    Flow::CondJump(_) => {
+                        decides(at) && innermost.is_none_or(|index| alive[index as usize])
+                    }
+                    Flow::Jump(_) => false,
+                    _ => true,
+                };
+                if wanted {
+                    needed[at] = true;
+                    let read = data.reads() | called_with(function, at);
+                    now.registers = now.registers & !data.writes | read;
+                    match place {
+                        Some(place) if place.writes => now.words &= !place.whole_words,
+                        Some(place) => now.words |= place.words,
+                        None => {}
+                    }
+                    changed |= innermost.is_some_and(|index| wake(function, index, &mut alive));
+                }
+            }
+            changed |= now != live[index];
+            live[index] = now;
+        }
+    }
+    Some(needed)
+}
+
+/// Marks a loop and those around it as alive; whether that is news.
+fn wake(function: &FunctionInput, index: u32, alive: &mut [bool]) -> bool {
+    let loops = function.flow.loops();
+    let parent = |index: &u32| loops[*index as usize].parent;
+    let mut news = false;
+    for index in std::iter::successors(Some(index), parent) {
+        news |= !std::mem::replace(&mut alive[index as usize], true);
+    }
+    news
+}
+
+/// Where it goes on behind a loop, of what ran.
+fn exits(
+    function: &FunctionInput,
+    index: u32,
+    without: Option<(BlockId, BlockId)>,
+) -> BTreeSet<BlockId> {
+    let blocks = function.flow.blocks();
+    let members = function.flow.loop_blocks(index);
+    let runs =
+        |block: BlockId| function.counts[blocks[block as usize].instructions.start as usize] > 0;
+    let ways = (members.iter().copied().filter(|from| runs(*from))).flat_map(|from| {
+        blocks[from as usize]
+            .successors
+            .iter()
+            .map(move |to| (from, *to))
+    });
+    ways.filter(|way| Some(*way) != without && runs(way.1) && !members.contains(&way.1))
+        .map(|way| way.1)
+        .collect()
+}
+
+/// What is read later.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Live {
+    registers: Locations,
+    /// Words of the frame, by their bits in [`Frame`].
+    words: u128,
+}
+
+impl Live {
+    fn or(self, other: Self) -> Self {
+        Self {
+            registers: self.registers | other.registers,
+            words: self.words | other.words,
+        }
+    }
+}
+
+/// The words of a function's frame that only its own code reaches.
+struct Frame {
+    /// Numbers of words from the stack pointer on; each one's place is its bit.
+    words: Vec<i64>,
+    /// The first place to which a pointer is made: what is behind it may be read through that.
+    first_shared: i64,
+}
+
+/// An access to such words.
+#[derive(Clone, Copy)]
+struct Place {
+    writes: bool,
+    words: u128,
+    /// Those that a store changes as a whole.
+    whole_words: u128,
+}
+
+impl Frame {
+    fn of(function: &FunctionInput) -> Self {
+        let ran = (0..function.code.len()).filter(|&at| function.counts[at] > 0);
+        let pointers = ran.clone().filter_map(|at| {
+            let data = &function.data[at];
+            let from_frame = data.memory.is_empty() && data.data_reads >> STACK_POINTER & 1 == 1;
+            let moves = from_frame && data.writes & REGISTERS & !(1 << STACK_POINTER) != 0;
+            moves.then(|| {
+                let plain = data.components.as_ref().filter(|one| one.index.is_none());
+                plain.map_or(i64::MIN, |one| one.displacement)
+            })
+        });
+        let mut frame = Self {
+            words: Vec::new(),
+            first_shared: pointers.min().unwrap_or(i64::MAX),
+        };
+        let all = ran.filter_map(|at| frame.access(function, at));
+        let mut words: Vec<i64> = all.flat_map(|one| words_of(&one)).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.truncate(u128::BITS as usize);
+        frame.words = words;
+        frame
+    }
+
+    /// The load or store of an instruction, if it is all that it does with memory.
+    fn access(&self, function: &FunctionInput, at: usize) -> Option<MemoryAccess> {
+        let data = &function.data[at];
+        let [one] = data.memory.as_slice() else {
+            return None;
+        };
+        let plain = data.opaque.is_none() && one.index.is_none() && one.reads != one.writes;
+        let own = plain && one.base == Some(STACK_POINTER) && one.displacement < self.first_shared;
+        (own && one.bytes > 0).then_some(*one)
+    }
+
+    /// `None` of other accesses, and of words that have no bit.
+    fn place(&self, function: &FunctionInput, at: usize) -> Option<Place> {
+        let one = self.access(function, at)?;
+        let mut place = Place {
+            writes: one.writes,
+            words: 0,
+            whole_words: 0,
+        };
+        let end = one.displacement + i64::from(one.bytes);
+        for word in words_of(&one) {
+            let bit = 1 << self.words.binary_search(&word).ok()?;
+            place.words |= bit;
+            if word * WORD >= one.displacement && (word + 1) * WORD <= end {
+                place.whole_words |= bit;
+            }
+        }
+        Some(place)
+    }
+}
+
+fn words_of(one: &MemoryAccess) -> impl Iterator<Item = i64> + use<> {
+    let last = one.displacement + i64::from(one.bytes) - 1;
+    one.displacement.div_euclid(WORD)..=last.div_euclid(WORD)
+}
+
+/// Registers that a call may hand over.
+fn called_with(function: &FunctionInput, at: usize) -> Locations {
+    match function.code[at].flow {
+        Flow::Call(_) | Flow::IndirectCall => ARGUMENTS.iter().fold(0, |all, one| all | 1 << one),
+        _ => 0,
+    }
+}
