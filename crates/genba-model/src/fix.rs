@@ -198,6 +198,8 @@ pub enum Fix {
     LockOnce,
     /// Decide without a branch.
     Branchless,
+    /// Sort or select with a partition that does not branch by what it compares.
+    PartitionWithoutBranches,
     /// Make fewer system calls.
     FewerSystemCalls {
         /// Name of the system call.

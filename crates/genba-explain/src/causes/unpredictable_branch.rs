@@ -6,7 +6,7 @@
 //! with a predictable pattern cost nothing and are not reported. Where much is done in some iterations only, most of
 //! the mispredictions must be in tests of one value, which a table replaces. Or a small loop that shifts a number right
 //! until its lowest bit is set ([`crate::patterns::trailing_zeros`]), or left until its highest one is
-//! ([`crate::patterns::leading_zeros`]).
+//! ([`crate::patterns::leading_zeros`]). Or a partition of a sort ([`super::partition_loops`]).
 //!
 //! **Confirmation.** Sorted input; a version without the branch.
 //!
@@ -21,6 +21,7 @@ use genba_loop_model::{LoopAnalysis, misprediction_penalty};
 use genba_model::{Cause, Confirmation, Estimate, EvidenceSource, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
+use crate::causes::partition_loops::partitions;
 use crate::constants::counts::{
     MAX_INSTRUCTIONS_DECIDED, MIN_CALLS_HABITUAL, MIN_TRIPS_FOR_BRANCHES,
     MIN_TRIPS_FOR_CARRIED_CHAIN, RARE_WAY, VARYING_OUTCOME,
@@ -58,6 +59,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let shifts = all.iter().filter_map(shifted_out);
     (all.iter().filter_map(|one| candidate(input, one)))
         .chain(shifts)
+        .chain(partitions(input))
         .collect()
 }
 

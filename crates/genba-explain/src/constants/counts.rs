@@ -3,6 +3,10 @@
 /// Calls of a function for calls to be a cost: 100,000 at 5 ns are 0.5 ms. Chosen.
 pub(crate) const MIN_CALLS_IN_HOT_CODE: u64 = 100_000;
 
+/// Average steps of a scan of a partition up to which its end is a guess: of elements without order it is two or three, more
+/// while one side's pivot is far off. Chosen.
+pub(crate) const MAX_STEPS_OF_PARTITION: f64 = 16.0;
+
 /// Calls from which a pattern (system calls, growths, hoistable calls) is a habit of the program,
 /// not its start-up. Chosen.
 pub(crate) const MIN_CALLS_HABITUAL: u64 = 1000;

@@ -45,6 +45,7 @@ mod observed_waste;
 mod ordered_sorts;
 mod own_comparisons;
 mod packed_searches;
+mod partition_loops;
 mod paths;
 mod phased_checks;
 mod places;

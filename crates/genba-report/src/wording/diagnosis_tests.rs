@@ -114,6 +114,7 @@ fn every_fix_has_a_sentence() {
         Fix::WrapByComparison,
         Fix::PlainOperations,
         Fix::Branchless,
+        Fix::PartitionWithoutBranches,
         system_call("read", Language::Rust),
         system_call("write", Language::C),
         system_call("lseek", Language::C),

@@ -222,6 +222,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "if (price[i] < limit)\n    out[n++] = i;",
             "out[n] = i;\nn += price[i] < limit;",
         ),
+        Fix::PartitionWithoutBranches => (
+            "std::sort(v.begin(), v.end());",
+            "boost::sort::pdqsort_branchless(v.begin(), v.end());",
+        ),
         Fix::FewerSystemCalls { name, language } => system_call_example(name, *language)?,
         Fix::SeparateCacheLines => (
             "struct tally { uint64_t n; } tallies[THREADS];",

@@ -314,6 +314,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
              look-up table. Or sort or partition the data first, so that the branch becomes \
              predictable."
         }
+        Fix::PartitionWithoutBranches => {
+            "Sort or select with a partition that does not branch by what it compares: pdqsort_branchless of Boost.Sort, \
+             sort_unstable and select_nth_unstable of Rust, a partition by blocks; numbers by their digits (a radix sort). \
+             Of large records sort keys with positions, and move each record once."
+        }
         Fix::FewerSystemCalls { name, .. } => fewer_system_calls(name),
         Fix::SeparateCacheLines => {
             "Give each thread's variables a cache line of their own (alignas(64); 128 where lines \
