@@ -24,8 +24,9 @@ use genba_observe::{DeadStore, OverwrittenBuffer};
 use crate::candidate::Candidate;
 use crate::causes::loop_invariant_call::entries;
 use crate::causes::unread_clears;
-use crate::constants::counts::{EVICTING_CLEAR_BYTES, SELDOM_EXECUTIONS};
+use crate::constants::counts::{EVICTING_CLEAR_BYTES, MIN_TRIPS_FOR_BRANCHES, SELDOM_EXECUTIONS};
 use crate::constants::gains::{MAX_RESIDUAL, REST_SAVED_WITHOUT_EVICTION};
+use crate::constants::model_fit::MAX_CYCLES_OF_STORES;
 use crate::constants::observations::{
     BYTES_OF_UNSEEN_COPY, DEAD_STORES_SAVED, MIN_OVERWRITTEN, MIN_OVERWRITTEN_LOW,
     MIN_SHARE_OF_REPEATED_WORK,
@@ -308,8 +309,18 @@ fn saved_beside_the_rest(
     };
     let gain = function.loop_after(&input.program.costs, index, &change)?;
     let heat = function.loop_heat(index);
-    let left = gain.residual_fraction;
-    Some((heat * (1.0 - left.value), heat * (1.0 - left.low)))
+    let [before, after] = [&gain.before, &gain.after].map(|model| model.cycles());
+    let (before, measured) = (before?.value, gain.measured.value);
+    let [likely, most] =
+        [gain.residual_fraction.value, gain.residual_fraction.low].map(|left| 1.0 - left);
+    // What the model does not know of a loop, its mispredictions, misses and ends, is not the stores'.
+    let is_long =
+        1.0 / last_rounds(function, index).max(f64::MIN_POSITIVE) >= MIN_TRIPS_FOR_BRANCHES;
+    let known = match is_long && measured <= MAX_CYCLES_OF_STORES * before {
+        true => likely,
+        false => (before - after?.value).max(0.0) / measured,
+    };
+    Some((heat * known.min(likely), heat * most))
 }
 
 /// Share of a loop's rounds that are the last before it is left: the store of that one stays.

@@ -2,7 +2,7 @@
 //!
 //! **Signature.** Counted: where a test behind a loop goes one way, which is mostly so, nothing needs what the loop makes: it
 //! calls nothing, writes to no memory but its own frame, and its results are read on the other way alone
-//! ([`needed`]). Now and then they are wanted.
+//! ([`needed_before`]). Now and then they are wanted.
 //!
 //! **Near misses.** A loop that makes what the test looks at; results that both ways read; a test in the loop itself, which
 //! asks for one of its iterations.
@@ -26,7 +26,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::decision_chains::edge;
 use crate::patterns::hot_loops::time_of_runs;
-use crate::patterns::needed_code::{Without, needed};
+use crate::patterns::needed_code::{Before, Needs, needed_before, needs};
 
 /// A test behind a loop that drops its results.
 struct Drop {
@@ -57,9 +57,7 @@ pub(crate) fn dropped_loops(input: &AnalysisInput, number: usize) -> Vec<Candida
         if covered.contains(&head) {
             continue;
         }
-        let all_needed = all_needed
-            .get_or_insert_with(|| needed(function, Without::default()))
-            .as_deref();
+        let all_needed = all_needed.get_or_insert_with(|| needs(function)).as_ref();
         let Some(drop) = all_needed.and_then(|all| drop_of(function, index, all)) else {
             continue;
         };
@@ -82,15 +80,14 @@ fn makes_registers_only(function: &FunctionInput, index: u32) -> bool {
 }
 
 /// The test behind a loop, met as often, that drops most of what the loop made.
-fn drop_of(function: &FunctionInput, index: u32, all_needed: &[bool]) -> Option<Drop> {
+fn drop_of(function: &FunctionInput, index: u32, all: &Needs) -> Option<Drop> {
     let runs = entries(function, index).filter(|&runs| runs >= MIN_CALLS_HABITUAL)? as f64;
     let one = &function.flow.loops()[index as usize];
     let members = function.loop_instructions(index);
     let blocks = function.flow.blocks();
-    // Of a test before the loop the readers behind it need what the loop makes, whichever way it goes.
     let tests = (0..blocks.len() as BlockId)
         .filter(|&block| function.flow.innermost_loop(block) == one.parent);
-    let mut ways: Vec<(f64, usize, (BlockId, BlockId))> = Vec::new();
+    let mut ways: Vec<(f64, usize, Vec<bool>, BlockId)> = Vec::new();
     for block in tests {
         let branch = blocks[block as usize].instructions.end as usize - 1;
         let times = function.counts[branch] as f64;
@@ -98,29 +95,53 @@ fn drop_of(function: &FunctionInput, index: u32, all_needed: &[bool]) -> Option<
         if !matches!(function.code[branch].flow, Flow::CondJump(_)) || !as_often {
             continue;
         }
-        for &wanted in &blocks[block as usize].successors {
-            let part = 1.0 - edge(function, block, wanted).unwrap_or(0) as f64 / times;
+        let Some(between) = blocks_between(function, index, block) else {
+            continue;
+        };
+        for &then in &blocks[block as usize].successors {
+            let part = edge(function, block, then).unwrap_or(0) as f64 / times;
             if (MIN_DROPPED..=MAX_DISCARDED).contains(&part) {
-                ways.push((part, branch, (block, wanted)));
+                ways.push((part, branch, between.clone(), then));
             }
         }
     }
     ways.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ways.into_iter().find_map(|(part, branch, way)| {
-        let left = needed(
-            function,
-            Without {
-                way: Some(way),
-                ..Without::default()
-            },
-        )?;
+    ways.into_iter().find_map(|(part, branch, between, then)| {
+        let before = Before {
+            part: &between,
+            test: function.flow.block_of(branch)?,
+            then,
+        };
+        let left = needed_before(function, all, &before)?;
+        let inside = |at: usize| {
+            let block = function.flow.block_of(at);
+            block.is_some_and(|block| between[block as usize])
+        };
         let work: Vec<usize> = (0..left.len())
-            .filter(|&at| all_needed[at] && !left[at])
+            .filter(|&at| inside(at) && all.instructions[at] && !left[at])
             .collect();
         let whole = members.iter().all(|at| !left[*at]);
-        let makes = members.iter().any(|at| all_needed[*at]);
+        let makes = members.iter().any(|at| all.instructions[*at]);
         (whole && makes).then_some(Drop { branch, part, work })
     })
+}
+
+/// By block: the loop, and what lies on ways from it to a test in the same iteration of the loop around; `None` if none does.
+fn blocks_between(function: &FunctionInput, index: u32, test: BlockId) -> Option<Vec<bool>> {
+    let blocks = function.flow.blocks();
+    let loops = function.flow.loops();
+    let one = &loops[index as usize];
+    let around = one.parent.map(|parent| loops[parent as usize].head);
+    let mut met = vec![false; blocks.len()];
+    let mut work = vec![one.head];
+    while let Some(block) = work.pop() {
+        if std::mem::replace(&mut met[block as usize], true) || block == test {
+            continue;
+        }
+        let next = blocks[block as usize].successors.iter().copied();
+        work.extend(next.filter(|next| Some(*next) != around));
+    }
+    met[test as usize].then_some(met)
 }
 
 fn candidate(input: &AnalysisInput, number: usize, index: u32, drop: &Drop) -> Option<Candidate> {

@@ -29,6 +29,9 @@ pub(crate) const MAX_CYCLES_OF_SCALAR_MODEL: f64 = 1.8;
 /// a cycle, and the model is a bound from below. Chosen.
 pub(crate) const MAX_CYCLES_OF_SCALAR_MODEL_WITH_HITS: f64 = 5.0;
 
+/// Measured ÷ modelled cycles of a loop up to which what is beyond the model may be its stores'. Chosen.
+pub(crate) const MAX_CYCLES_OF_STORES: f64 = 2.0;
+
 /// Part of an iteration that mispredictions must take. Chosen.
 pub(crate) const MIN_MISPREDICTION_PART: f64 = 0.25;
 

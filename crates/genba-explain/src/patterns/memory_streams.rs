@@ -10,16 +10,26 @@ use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::value_steps::{Step, address_step};
 
-/// What stays of a loop's time if what it reads through may have to come from memory: the
-/// interval is opened so far, and the value put halfway.
+/// What stays of a loop's time if what it reads through may have to come from memory, or comes from a level beyond L1d as
+/// bursts show: the interval is opened so far, and the value put halfway.
 pub(crate) fn bounded(
     input: &AnalysisInput,
     one: &HotLoop<'_>,
     residual_fraction: Estimate,
 ) -> Estimate {
-    let Some(floor) = floor(input, one) else {
-        return residual_fraction;
-    };
+    let loads: Vec<usize> = (one.usual())
+        .filter(|&at| one.input.data[at].loads())
+        .collect();
+    let observed = cycles_of_lines(input, one.function, &loads);
+    // The level that the lines come from explains all of the time.
+    if observed >= one.cycles.value {
+        return Estimate {
+            value: MAX_LOOP_RESIDUAL,
+            low: residual_fraction.low,
+            high: MAX_LOOP_RESIDUAL,
+        };
+    }
+    let floor = floor(input, one).unwrap_or(0.0).max(observed);
     opened(residual_fraction, floor / one.cycles.value)
 }
 

@@ -17,36 +17,61 @@ const REGISTERS: Locations = (1 << FLAGS) - 1;
 /// Bytes of a word of the frame.
 const WORD: i64 = 4;
 
-/// What does not count when it is asked what a function needs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Without<'a> {
-    /// Stores that nobody reads.
-    pub(crate) stores: &'a [usize],
-    /// A way from a block to one behind it, as if it were never gone.
-    pub(crate) way: Option<(BlockId, BlockId)>,
+/// What a function needs.
+pub(crate) struct Needs {
+    /// By instruction: whether anything that the function does needs it.
+    pub(crate) instructions: Vec<bool>,
+    /// By block: what is read from its begin on.
+    live: Vec<Live>,
+}
+
+/// A part of a function that ends with a test, and the way that the test goes this time.
+pub(crate) struct Before<'a> {
+    /// By block: whether it is in the part. It is left at the test, or for good.
+    pub(crate) part: &'a [bool],
+    /// The block that ends with the test.
+    pub(crate) test: BlockId,
+    /// Where it goes on.
+    pub(crate) then: BlockId,
 }
 
 /// These stores, and the instructions that are needed for nothing else.
 pub(crate) fn needed_for_only(function: &FunctionInput, stores: &[usize]) -> Vec<usize> {
-    let without = Without { stores, way: None };
-    let (Some(without), Some(with)) = (
-        needed(function, without),
-        needed(function, Without::default()),
-    ) else {
+    let (Some(without), Some(with)) = (solved(function, stores, None), needs(function)) else {
         return stores.to_vec();
     };
+    let (without, with) = (without.instructions, with.instructions);
     let only = |at: &usize| stores.contains(at) || (with[*at] && !without[*at]);
     (0..function.code.len()).filter(only).collect()
 }
 
-/// By instruction: whether anything that the function does needs it. What never ran needs nothing; of branches those are
-/// needed that went both ways. `None` of a function that is too large, or was not counted.
-pub(crate) fn needed(function: &FunctionInput, without: Without<'_>) -> Option<Vec<bool>> {
+/// What never ran needs nothing; of branches those are needed that went both ways. `None` of a function that is too large, or
+/// was not counted.
+pub(crate) fn needs(function: &FunctionInput) -> Option<Needs> {
+    solved(function, &[], None)
+}
+
+/// By instruction of a part of the function: whether it is needed if the test behind goes this way, this time; later it may
+/// go any.
+pub(crate) fn needed_before(
+    function: &FunctionInput,
+    all: &Needs,
+    before: &Before<'_>,
+) -> Option<Vec<bool>> {
+    Some(solved(function, &[], Some((all, before)))?.instructions)
+}
+
+fn solved(
+    function: &FunctionInput,
+    ignored: &[usize],
+    part: Option<(&Needs, &Before<'_>)>,
+) -> Option<Needs> {
     let length = function.code.len();
     if length > MAX_INSTRUCTIONS_FOR_WORK || function.counts.len() != length {
         return None;
     }
     let blocks = function.flow.blocks();
+    let is_solved = |block: usize| part.is_none_or(|(_, before)| before.part[block]);
     let frame = Frame::of(function);
     let decides = |at: usize| {
         let taken = function.taken.get(at).copied().flatten();
@@ -54,26 +79,40 @@ pub(crate) fn needed(function: &FunctionInput, without: Without<'_>) -> Option<V
     };
     // Loops that make something that is needed, or decide where it goes on.
     let mut alive: Vec<bool> = (0..function.flow.loops().len() as u32)
-        .map(|index| exits(function, index, without.way).len() != 1)
+        .map(|index| {
+            let members = function.flow.loop_blocks(index);
+            let whole = members.iter().all(|block| is_solved(*block as usize));
+            !whole || exits(function, index).len() != 1
+        })
         .collect();
-    let mut live: Vec<Live> = vec![Live::default(); blocks.len()];
+    let mut live: Vec<Live> = match part {
+        Some((all, before)) => {
+            let known = all.live.iter().zip(before.part);
+            known
+                .map(|(live, inside)| if *inside { Live::default() } else { *live })
+                .collect()
+        }
+        None => vec![Live::default(); blocks.len()],
+    };
     let mut needed = vec![false; length];
     let mut changed = true;
     while changed {
         changed = false;
         for (index, block) in blocks.iter().enumerate().rev() {
             let range = block.instructions.start as usize..block.instructions.end as usize;
-            if range.is_empty() || function.counts[range.start] == 0 {
+            if range.is_empty() || function.counts[range.start] == 0 || !is_solved(index) {
                 continue;
             }
             let innermost = function.flow.innermost_loop(index as BlockId);
-            let next = block.successors.iter().copied();
-            let mut now = (next.filter(|next| without.way != Some((index as BlockId, *next))))
-                .fold(Live::default(), |all, next| all.or(live[next as usize]));
+            let mut now = match part.filter(|(_, before)| before.test as usize == index) {
+                Some((all, before)) => all.live[before.then as usize],
+                None => (block.successors.iter())
+                    .fold(Live::default(), |all, &next| all.or(live[next as usize])),
+            };
             if block.successors.is_empty() {
                 now.registers |= LIVE_AT_RETURN;
             }
-            for at in range.rev().filter(|at| !without.stores.contains(at)) {
+            for at in range.rev().filter(|at| !ignored.contains(at)) {
                 let data = &function.data[at];
                 let place = frame.place(function, at);
                 let wanted = match function.code[at].flow {
@@ -107,7 +146,10 @@ pub(crate) fn needed(function: &FunctionInput, without: Without<'_>) -> Option<V
             live[index] = now;
         }
     }
-    Some(needed)
+    Some(Needs {
+        instructions: needed,
+        live,
+    })
 }
 
 /// Marks a loop and those around it as alive; whether that is news.
@@ -122,23 +164,14 @@ fn wake(function: &FunctionInput, index: u32, alive: &mut [bool]) -> bool {
 }
 
 /// Where it goes on behind a loop, of what ran.
-fn exits(
-    function: &FunctionInput,
-    index: u32,
-    without: Option<(BlockId, BlockId)>,
-) -> BTreeSet<BlockId> {
+fn exits(function: &FunctionInput, index: u32) -> BTreeSet<BlockId> {
     let blocks = function.flow.blocks();
     let members = function.flow.loop_blocks(index);
     let runs =
         |block: BlockId| function.counts[blocks[block as usize].instructions.start as usize] > 0;
-    let ways = (members.iter().copied().filter(|from| runs(*from))).flat_map(|from| {
-        blocks[from as usize]
-            .successors
-            .iter()
-            .map(move |to| (from, *to))
-    });
-    ways.filter(|way| Some(*way) != without && runs(way.1) && !members.contains(&way.1))
-        .map(|way| way.1)
+    (members.iter().copied().filter(|from| runs(*from)))
+        .flat_map(|from| blocks[from as usize].successors.iter().copied())
+        .filter(|to| runs(*to) && !members.contains(to))
         .collect()
 }
 

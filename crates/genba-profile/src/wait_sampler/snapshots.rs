@@ -18,6 +18,8 @@ const MAX_WAITERS: usize = 100;
 const MAX_STATES: usize = 1_000_000;
 /// Most pieces of a thread's timeline before neighbours are merged.
 const MAX_SPANS: usize = 4_000;
+/// Waits behind a thread that are looked at for one that runs.
+const MAX_WAYS_AHEAD: u32 = 3;
 /// Longest chain of threads that wait for one another.
 const MAX_CHAIN: usize = 16;
 
@@ -177,8 +179,8 @@ impl Snapshots {
         });
     }
 
-    /// Which thread ends a wait: the running one that was sampled, else one of those that run, else
-    /// one of the others.
+    /// Which thread ends a wait: one of those that run, or are on their way behind another that is known (a child
+    /// process that waits for its brother's lock), else one of the others. Of those that run it is the sampled one.
     fn next_of(
         &self,
         one: &ThreadNow,
@@ -192,12 +194,16 @@ impl Snapshots {
             .iter()
             .filter_map(|thread| by_thread.get(thread).copied())
             .collect();
-        if let Some(at) = known.iter().find(|at| Some(now[**at].thread) == sampled) {
-            return Some(*at);
+        let going: Vec<usize> = (known.iter().copied())
+            .filter(|at| leads_to_work(now, by_thread, *at, one.thread, MAX_WAYS_AHEAD))
+            .collect();
+        let from = if going.is_empty() { &known } else { &going };
+        let next = *from.get((random % from.len().max(1) as u64) as usize)?;
+        let is_sampled = |at: &&usize| Some(now[**at].thread) == sampled;
+        match known.iter().find(is_sampled).filter(|_| !now[next].waits) {
+            Some(at) => Some(*at),
+            None => Some(next),
         }
-        let running: Vec<usize> = known.iter().copied().filter(|at| !now[*at].waits).collect();
-        let from = if running.is_empty() { &known } else { &running };
-        (!from.is_empty()).then(|| from[(random % from.len() as u64) as usize])
     }
 
     /// The chain from the leader on, with the thread at its end.
@@ -285,6 +291,21 @@ pub fn extend_timeline(thread: &mut WatchedThread, from: u64, to: u64, state: St
     }
 }
 
+/// Whether a thread runs, or waits for one of which that is true, the one that waits for it not among them.
+fn leads_to_work(
+    now: &[ThreadNow],
+    by_thread: &HashMap<ThreadIndex, usize>,
+    at: usize,
+    waiter: ThreadIndex,
+    depth: u32,
+) -> bool {
+    let mut next = (now[at].waits_for.iter())
+        .filter(|thread| **thread != waiter)
+        .filter_map(|thread| by_thread.get(thread).copied());
+    !now[at].waits
+        || depth > 0 && next.any(|to| leads_to_work(now, by_thread, to, waiter, depth - 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,6 +391,31 @@ mod tests {
         assert_eq!(alone(&|_| {}), (5.0, 5.0));
         assert_eq!(alone(&|other| other.for_turn = true), (0.0, 0.0));
         assert_eq!(alone(&|other| other.in_io = true), (5.0, 0.0));
+    }
+
+    /// Main waits for any of two children, one of which waits for a lock that the other holds, who runs.
+    #[test]
+    fn a_child_that_waits_for_its_brother_is_part_of_the_chain() {
+        let mut snapshots = Snapshots::default();
+        let child = snapshots.intern(0, wait(WaitReason::Child));
+        let locks = snapshots.intern(1, wait(WaitReason::Lock));
+        let runs = snapshots.intern(2, None);
+        let all = [
+            now(0, child, Some(&[1, 2])),
+            now(1, locks, Some(&[2])),
+            now(2, runs, None),
+        ];
+        for random in 0..10 {
+            snapshots.add(&all, Some(0), (1, 2), random);
+            snapshots.add_cpu_sample(&all, Some(0), 2, sample(22), random);
+        }
+        let (_, chains, _, cpu) = snapshots.finish();
+        let through: f64 = (chains.iter())
+            .filter(|chain| chain.states == [child, locks, runs])
+            .map(|chain| chain.ns)
+            .sum();
+        assert_eq!(through, 5.0);
+        assert!(cpu.iter().all(|one| one.chain.is_some()));
     }
 
     #[test]
