@@ -6,7 +6,7 @@
 //! integer sums, and largest or smallest integers; its measured cycles are those of its throughput, or not far from them and its loads were observed
 //! to hit; and it has no vector arithmetic.
 //! Sums may be kept in memory ([`crate::patterns::memory_sums`]): then the cycles may be those of
-//! store forwarding from one iteration to the next.
+//! store forwarding from one iteration to the next. Or they go round in registers and are stored each time.
 //!
 //! **Confirmation.** The compiler's own remarks (`-fopt-info-vec-missed`, `-Rpass-missed`).
 //!
@@ -37,7 +37,7 @@ use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::latency_chain::overhead;
 use crate::patterns::memory_streams::{bounded, loads_hit, opened};
-use crate::patterns::memory_sums::{MemorySum, memory_sum};
+use crate::patterns::memory_sums::{MemorySum, memory_sum, stored_sum};
 use crate::patterns::value_steps::{Step, address_step, value_step};
 use genba_loop_model::Change;
 
@@ -75,6 +75,8 @@ struct Work {
     reloads: Vec<usize>,
     /// Sums that the loop keeps in memory, for the same reason.
     kept: Vec<MemorySum>,
+    /// Stores of sums that it keeps in registers, likewise, with the additions.
+    stored: Vec<(usize, usize)>,
 }
 
 /// Whether all branches go one way.
@@ -104,6 +106,7 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
         bytes: 0,
         reloads: Vec::new(),
         kept: Vec::new(),
+        stored: Vec::new(),
     };
     let (mut computes, mut loads) = (false, false);
     let (mut read, mut written) = (Vec::new(), Vec::new());
@@ -123,7 +126,10 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
             };
             if step == 0 {
                 if access.writes {
-                    work.kept.push(memory_sum(one, uses, at)?);
+                    match memory_sum(one, uses, at) {
+                        Some(sum) => work.kept.push(sum),
+                        None => work.stored.push((at, stored_sum(one, at)?)),
+                    }
                 } else {
                     work.reloads.push(at);
                 }
@@ -149,7 +155,11 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
         }
         computes |= is_arithmetic(function, one, at);
     }
-    let carried = carried(one, uses)?;
+    let stores: Vec<usize> = work.stored.iter().map(|sum| sum.0).collect();
+    let carried = carried(one, uses, &stores)?;
+    if work.stored.iter().any(|sum| !carried.contains(&sum.1)) {
+        return None;
+    }
     computes |= !carried.is_empty();
     work.site.extend(carried);
     work.site.extend(work.kept.iter().map(|sum| sum.addition));
@@ -293,8 +303,8 @@ fn keeps_upper_half(data: &DataFlow) -> bool {
 }
 
 /// Additions and conditional moves that make the integer sums, and the largest or smallest integers, that the loop carries;
-/// `None` if it carries anything else but counters.
-fn carried(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
+/// `None` if it carries anything else but counters. These stores may put the sums elsewhere as well.
+fn carried(one: &HotLoop<'_>, uses: &Uses, stores: &[usize]) -> Option<Vec<usize>> {
     let function = one.input;
     let head = function.flow.loops()[one.index as usize].head;
     let mut found = Vec::new();
@@ -319,7 +329,8 @@ fn carried(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
             let name = data.form.split(' ').next().unwrap_or_default();
             let adds = matches!(name, "add" | "sub" | "or" | "and" | "xor");
             let into = adds && data.writes & (1 << location) != 0 && !data.stores();
-            let inside = |&reader: &usize| one.members.contains(&reader);
+            let inside =
+                |&reader: &usize| one.members.contains(&reader) && !stores.contains(&reader);
             let all: Vec<usize> = uses.readers(value).into_iter().filter(inside).collect();
             // What it makes goes into the next iteration and nowhere else.
             let made = function.values.written(at, location)?;
@@ -395,7 +406,10 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
     let additions = work.kept.iter().map(|sum| sum.addition);
     let in_memory = additions.filter(|&at| function.data[at].stores());
     let change = Change {
-        gone: work.reloads.iter().copied().chain(in_memory).collect(),
+        gone: (work.reloads.iter().copied())
+            .chain(in_memory)
+            .chain(work.stored.iter().map(|sum| sum.0))
+            .collect(),
         lanes,
         ..Change::default()
     };
@@ -421,7 +435,7 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         .is_some_and(|level| matches!(level, "-O1" | "-O2" | "-Os" | "-O"));
     let fix = Fix::Vectorise {
         raise_level: gcc && o2,
-        hoist_loads: !(work.reloads.is_empty() && work.kept.is_empty()),
+        hoist_loads: !(work.reloads.is_empty() && work.kept.is_empty() && work.stored.is_empty()),
     };
     let mut found = Candidate::new(
         Cause::MissedVectorisation,
@@ -477,6 +491,11 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         found = found.fact(LoopFact::SumsInMemory {
             sums: work.kept.len(),
             cycles: round_trip,
+        });
+    }
+    if !work.stored.is_empty() {
+        found = found.fact(LoopFact::StoredSums {
+            sums: work.stored.len(),
         });
     }
     Some(found.fact(LoopFact::Model {

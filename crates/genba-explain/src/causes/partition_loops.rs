@@ -142,7 +142,11 @@ fn candidate(
     let elements: u64 = scans.iter().map(|one| one.steps).sum();
     let cycles = share * all / elements.max(1) as f64;
     let counted = input.program.follow_up.mispredictions.as_ref();
-    let possible = scans.iter().map(|one| one.runs).sum::<u64>() as f64 / elements.max(1) as f64;
+    // Of independent outcomes one that guesses the more frequent way misses the others.
+    let guesses = scans
+        .iter()
+        .map(|one| one.runs.min(one.steps.saturating_sub(one.runs)));
+    let possible = guesses.sum::<u64>() as f64 / elements.max(1) as f64;
     let seen = counted.map(|events| events.times(number, &members) / elements.max(1) as f64);
     let penalty = misprediction_penalty(&input.program.costs).value;
     if seen.unwrap_or(possible) * penalty < MIN_MISPREDICTION_PART * cycles {

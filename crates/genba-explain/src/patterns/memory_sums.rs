@@ -63,6 +63,26 @@ pub(crate) fn memory_sum(one: &HotLoop<'_>, uses: &Uses, store: usize) -> Option
     })
 }
 
+/// The addition whose result a store of a loop puts at a fixed address, from where nothing in the loop loads it: the sum itself
+/// goes round in a register.
+pub(crate) fn stored_sum(one: &HotLoop<'_>, store: usize) -> Option<usize> {
+    let function = one.input;
+    let place = written_place(function, store)?;
+    let mut others = (one.members.iter()).filter(|&&at| at != store);
+    if function.data[store].loads() || others.any(|&at| touches(function, at, &place)) {
+        return None;
+    }
+    let data = |location: u8| function.data[store].data_reads & (1 << location) != 0;
+    let mut stored = function.values.reads(store).iter();
+    let (_, sum) = stored.find(|read| data(read.0))?;
+    let Origin::Instruction(addition) = function.values.origin(*sum) else {
+        return None;
+    };
+    let addition = addition as usize;
+    let inside = one.members.binary_search(&addition).is_ok();
+    (inside && adds(function, addition)).then_some(addition)
+}
+
 /// Whether an instruction adds integers, or collects bits: in any order with the same result.
 fn adds(function: &FunctionInput, at: usize) -> bool {
     matches!(

@@ -87,6 +87,8 @@ fn partitions_whose_scans_end_at_any_time_are_found() {
 fn long_scans_merges_and_searches_are_no_partitions() {
     for (variant, steps) in [
         (Variant::Plain, 20),
+        // All keys are equal.
+        (Variant::Plain, 1),
         (Variant::SameDirection, 2),
         (Variant::NoSwap, 2),
     ] {

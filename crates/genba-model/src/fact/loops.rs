@@ -89,6 +89,11 @@ pub enum LoopFact {
         /// Cycles from one addition to the next: store forwarding and the addition.
         cycles: f64,
     },
+    /// Sums in registers that are stored in each iteration, too.
+    StoredSums {
+        /// Such sums.
+        sums: usize,
+    },
     /// Long arrays copied element by element again and again, of which hardly anything can have changed since.
     CopiesForChanges {
         /// Copies.
@@ -235,6 +240,7 @@ impl LoopFact {
             }
             Self::ScalarElements { .. }
             | Self::RepeatedLoads { .. }
+            | Self::StoredSums { .. }
             | Self::CopiesForChanges { .. }
             | Self::ByteRuns { .. }
             | Self::AppendedBytes { .. }

@@ -37,6 +37,13 @@ pub struct BlockedCall {
 }
 
 impl BlockedCall {
+    /// Whether it waits on a word of memory that processes may share (futex(2)).
+    #[must_use]
+    pub fn is_shared_futex(&self) -> bool {
+        const PRIVATE: u64 = 128;
+        self.number == libc::SYS_futex && self.arguments[1] & PRIVATE == 0
+    }
+
     /// For how long the call waits for a descriptor at most, ns; `None` where it waits for ever, for several descriptors of
     /// `poll`, or is another call. `read` reads the caller's memory and returns how many bytes it could.
     pub fn time_limit(&self, read: impl Fn(u64, &mut [u8]) -> usize) -> Option<u64> {
@@ -257,6 +264,25 @@ mod tests {
         for other in ["running\n", "", "0 0x3"] {
             assert_eq!(BlockedCall::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn words_that_processes_may_share_are_told_by_the_flag() {
+        let shared = |number, operation| {
+            let call = BlockedCall {
+                number,
+                arguments: [0x1000, operation, 2, 0, 0, 0],
+                stack_pointer: 0,
+                instruction: 0,
+            };
+            call.is_shared_futex()
+        };
+        assert!(shared(libc::SYS_futex, libc::FUTEX_WAIT as u64));
+        assert!(!shared(
+            libc::SYS_futex,
+            (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as u64
+        ));
+        assert!(!shared(libc::SYS_read, 0));
     }
 
     #[test]

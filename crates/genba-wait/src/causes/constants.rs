@@ -25,6 +25,11 @@ pub(super) const SAVED_OF_LOCKS: SavedPart = part(0.9, 0.5);
 
 /// Waits from which on something is done again and again. Chosen.
 pub(super) const MANY_WAITS: f64 = 10.0;
+/// The same of sleeps with a good part of the wall time on the critical path: who looks three times looks again and again.
+/// Chosen.
+pub(super) const FEW_SLEEPS: f64 = 3.0;
+/// That part. Chosen.
+pub(super) const MIN_SHARE_OF_FEW_SLEEPS: f64 = 0.25;
 /// Of waits for the disk: records that are forced together wait once for tens of them.
 pub(super) const SAVED_OF_FORCED_WRITES: SavedPart = part(0.95, 0.7);
 /// Of waits for pages of files: reading ahead hides most of them.

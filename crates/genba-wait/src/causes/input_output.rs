@@ -9,10 +9,10 @@ use genba_profile::wait_sampler::{Chain, WatchedProcess};
 
 use super::Found;
 use super::constants::{
-    CALL_NS, COPY_NS, LARGE_BYTES, MANY_CALLS, MANY_TURNS, MANY_WAITS, MAX_UNDER_LOCK,
-    MIN_SAVED_OVERHEAD, MIN_SHARE_OF_SECOND, MIN_WAITING_CALLS, MIN_WAITS_OF_OTHER_END,
-    MIN_WORK_OF_TICK_NS, SAVED_OF_FORCED_WRITES, SAVED_OF_PAGE_FAULTS, SAVED_OF_SLEEPS,
-    SAVED_OF_SMALL_CALLS, SAVED_OF_TURNS, SHORT_TURN_NS, UNKNOWN_KERNEL_SHARE,
+    CALL_NS, COPY_NS, FEW_SLEEPS, LARGE_BYTES, MANY_CALLS, MANY_TURNS, MANY_WAITS, MAX_UNDER_LOCK,
+    MIN_SAVED_OVERHEAD, MIN_SHARE_OF_FEW_SLEEPS, MIN_SHARE_OF_SECOND, MIN_WAITING_CALLS,
+    MIN_WAITS_OF_OTHER_END, MIN_WORK_OF_TICK_NS, SAVED_OF_FORCED_WRITES, SAVED_OF_PAGE_FAULTS,
+    SAVED_OF_SLEEPS, SAVED_OF_SMALL_CALLS, SAVED_OF_TURNS, SHORT_TURN_NS, UNKNOWN_KERNEL_SHARE,
 };
 use crate::grouped_waits::waits_of_states;
 use crate::io_samples::IoSamples;
@@ -229,12 +229,18 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
                     .map(|at| &recording.threads[*at as usize])
             };
             let running: f64 = threads().map(|thread| thread.running as f64).sum();
+            let again = match group.critical >= MIN_SHARE_OF_FEW_SLEEPS * view.wall() {
+                true => FEW_SLEEPS,
+                false => MANY_WAITS,
+            };
             // Who does a piece of work at each tick is on time, not polling.
-            group.waits >= MANY_WAITS && running / group.waits < MIN_WORK_OF_TICK_NS
+            let is_idle = running / group.waits < MIN_WORK_OF_TICK_NS;
+            group.waits >= again && (is_idle || looks_for_children(view, group))
         })
         // Who waits for something else after each sleep serves requests with it: it looks for nothing.
         .filter(|(_, group)| {
-            other_waits(view, counts, group) < MIN_WAITS_OF_OTHER_END * group.waits
+            let serves = other_waits(view, counts, group) >= MIN_WAITS_OF_OTHER_END * group.waits;
+            !serves || looks_for_children(view, group)
         })
         // Who sleeps under a lock keeps others from work: that is the lock's.
         .filter(|(place, group)| slept_under_lock(view, place) < MAX_UNDER_LOCK * group.ns)
@@ -256,6 +262,23 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             }
         })
         .collect()
+}
+
+/// Whether about as many child processes of those who sleep at a place end meanwhile: they look whether one has.
+fn looks_for_children(view: &View<'_>, group: &Group) -> bool {
+    let recording = view.recording;
+    let waiting: BTreeSet<i32> = (group.threads.keys())
+        .map(|at| recording.threads[*at as usize].pid)
+        .collect();
+    let children: BTreeSet<i32> = (recording.processes.iter())
+        .filter(|process| waiting.contains(&process.parent))
+        .map(|process| process.pid)
+        .collect();
+    let ended = recording.threads.iter().filter(|thread| {
+        let first = thread.tid == thread.pid;
+        first && children.contains(&thread.pid) && thread.ended < recording.ended
+    });
+    ended.count() as f64 >= FEW_SLEEPS.max(MIN_WAITS_OF_OTHER_END * group.waits)
 }
 
 /// `round-trip-in-loop` and `wake-up-chain`: two threads or processes that wait for one another in

@@ -281,7 +281,15 @@ fn faults_that_read() {
 fn sleeps_between_looks() {
     let many = one_thread(WaitReason::Sleep, 300);
     assert_eq!(causes(&many), [WaitCause::PollingSleep]);
-    assert_eq!(causes(&one_thread(WaitReason::Sleep, 2)), []);
+    // Few sleeps with most of the time are looks as well.
+    let few = |sleeps: u64| {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let state = made.waits(0, WaitReason::Sleep, &["step"], (900.0, sleeps));
+        made.chain(&[state], 900.0, 900.0, 0.0);
+        causes(&made)
+    };
+    assert_eq!(few(4), [WaitCause::PollingSleep]);
+    assert_eq!(few(2), []);
     // 5 ms of work at each tick: it is on time.
     let mut ticks = one_thread(WaitReason::Sleep, 20);
     ticks.runs(0, 100.0);
@@ -293,6 +301,30 @@ fn sleeps_between_looks() {
     meanwhile.runs(1, 1000.0);
     meanwhile.chain(&[sleeps], 900.0, 0.0, 900.0);
     assert_eq!(causes(&meanwhile), []);
+}
+
+/// Five sleeps with 8 ms of work each, and so many children that end meanwhile.
+fn sleeps_beside_children(children: i32) -> Vec<WaitCause> {
+    let mut made = SyntheticRecording::new(1, 1000.0);
+    let sleeps = made.waits(0, WaitReason::Sleep, &["step"], (900.0, 5));
+    made.runs(0, 40.0);
+    made.chain(&[sleeps], 900.0, 900.0, 0.0);
+    for pid in 10..10 + children {
+        let mut process = made.recording.processes[0].clone();
+        (process.pid, process.parent) = (pid, 1);
+        made.recording.processes.push(process);
+        let mut thread = made.recording.threads[0].clone();
+        (thread.pid, thread.tid, thread.ended) = (pid, pid, 500);
+        made.recording.threads.push(thread);
+    }
+    causes(&made)
+}
+
+#[test]
+fn who_sleeps_until_a_child_ends_looks_for_it() {
+    assert_eq!(sleeps_beside_children(5), [WaitCause::PollingSleep]);
+    assert_eq!(sleeps_beside_children(1), []);
+    assert_eq!(sleeps_beside_children(0), []);
 }
 
 /// Two threads of which one waits for the other, `waits` times in 600 ms.

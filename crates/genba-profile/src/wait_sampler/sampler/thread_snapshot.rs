@@ -172,11 +172,12 @@ impl WaitSampler<'_> {
         };
         let threads = &self.threads;
         let indices = &self.indices;
+        // A mutex in memory that processes share may be held by a thread of any of them.
         let is_thread = |other: i32| {
             other != tid
-                && indices
-                    .get(&other)
-                    .is_some_and(|index| threads[*index as usize].pid == pid)
+                && indices.get(&other).is_some_and(|index| {
+                    call.is_shared_futex() || threads[*index as usize].pid == pid
+                })
         };
         let mut found = waited_for(pid, &call, &is_thread, &mut self.peers);
         let unknown = match found.object {

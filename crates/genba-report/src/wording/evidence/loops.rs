@@ -82,6 +82,13 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 cycles(*each)
             )
         }
+        LoopFact::StoredSums { sums } => {
+            let stored = match sums {
+                1 => "1 sum is".to_owned(),
+                more => format!("{more} sums are"),
+            };
+            format!("{stored} stored in each iteration: for all that the compiler knows, what the loop reads may lie there")
+        }
         LoopFact::CopiesForChanges {
             copies,
             elements,

@@ -52,6 +52,7 @@ fn facts_about_loops() {
             sums: 1,
             cycles: 6.0,
         },
+        LoopFact::StoredSums { sums: 3 },
         LoopFact::BitsOneByOne {
             numbers: 1_000_000,
             bits: 5.7,
