@@ -69,6 +69,8 @@ struct Live {
     waits_since: u64,
     /// The pipe or socket for which it was last seen waiting.
     served: Option<String>,
+    /// The lock without an owner's name for which it was last seen waiting, and when it no longer was.
+    took: Option<(u64, u64)>,
     /// For how long it waits for a descriptor at most, ns.
     time_limit: Option<u64>,
     state: StateIndex,

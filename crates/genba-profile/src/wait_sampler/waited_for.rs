@@ -164,8 +164,14 @@ fn futex(pid: i32, call: &BlockedCall, address: u64, is_thread: &dyn Fn(i32) -> 
     {
         return held(tid);
     }
+    // Locks that do not say whose they are have the same three values (U. Drepper, "Futexes are tricky", 2011; Rust's,
+    // Go's, glibc's own).
+    let is_lock = word(0) == CONTENDED && call.arguments[2] as u32 == CONTENDED;
     WaitedFor {
-        reason: WaitReason::Condition,
+        reason: match is_lock {
+            true => WaitReason::Lock,
+            false => WaitReason::Condition,
+        },
         object: Named::Futex(address),
         enders: Enders::OthersInProcess,
     }
@@ -309,12 +315,12 @@ mod tests {
             (pi.reason, pi.enders),
             (WaitReason::Lock, Enders::Thread(77))
         );
-        // Numbers that are not threads tell nothing.
-        let other = look(&[2, 0, 77, 1, 0, 0], &[78], [0, 2]);
-        assert_eq!(
-            (other.reason, other.enders),
-            (WaitReason::Condition, Enders::OthersInProcess)
-        );
+        // Numbers that are not threads tell nothing: a lock that does not say whose it is, or a condition.
+        for (expected, reason) in [(2, WaitReason::Lock), (0, WaitReason::Condition)] {
+            let other = look(&[2, 0, 77, 1, 0, 0], &[78], [0, expected]);
+            let found = (other.reason, other.enders);
+            assert_eq!(found, (reason, Enders::OthersInProcess));
+        }
     }
 
     #[test]

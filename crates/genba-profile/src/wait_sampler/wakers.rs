@@ -25,6 +25,8 @@ pub struct Candidate<'a> {
     pub other_end: Option<&'a str>,
     /// The pipe or socket for which it was last seen waiting.
     pub served: Option<&'a str>,
+    /// The address of the lock without an owner's name for which it was last seen waiting, and when it no longer was.
+    pub took: Option<(u64, u64)>,
 }
 
 impl<'a> Candidate<'a> {
@@ -119,6 +121,9 @@ pub fn fill_in(
             })
         };
         one.waits_for = match &found.enders {
+            Enders::OthersInProcess if let Some(holder) = last_taker(threads, thread) => {
+                vec![holder]
+            }
             Enders::Nobody => Vec::new(),
             Enders::Thread(tid) => index_of(*tid).into_iter().collect(),
             // Alone in its process, it waits on memory that processes share.
@@ -149,6 +154,24 @@ pub fn fill_in(
             }
         };
     }
+}
+
+/// Who took the lock last for which a thread waits, and does something else since: while others wait it is held.
+fn last_taker(threads: &[Candidate<'_>], waiting: &Candidate<'_>) -> Option<ThreadIndex> {
+    let wait = waiting
+        .waits
+        .filter(|wait| wait.reason == WaitReason::Lock)?;
+    let Named::Futex(lock) = wait.object else {
+        return None;
+    };
+    let taken = |one: &Candidate<'_>| one.took.filter(|took| took.0 == lock).map(|took| took.1);
+    let users = threads.iter().filter(|one| one.pid == waiting.pid);
+    let last = users
+        .filter_map(|one| Some((taken(one)?, one)))
+        .max_by_key(|taker| taker.0)?
+        .1;
+    let waits_again = last.waits.is_some_and(|one| one.object == wait.object);
+    (!waits_again && last.index != waiting.index).then_some(last.index)
 }
 
 impl OfProcess<'_> {
@@ -208,6 +231,7 @@ mod tests {
                 waits: waits.as_ref(),
                 other_end: None,
                 served: None,
+                took: None,
             })
             .collect();
         ends_of_waits(&candidates)
@@ -340,6 +364,7 @@ mod tests {
             waits,
             other_end,
             served,
+            took: None,
         };
         // The second process has a thread for each of two connections, and another that runs.
         let asked = |waits| {
@@ -354,6 +379,41 @@ mod tests {
         assert_eq!(asked(&sleep), [3]);
         // It waits for the next request itself: somebody else has this one.
         assert_eq!(asked(&socket("socket:[2]", 1)), [1]);
+    }
+
+    #[test]
+    fn who_took_a_lock_last_holds_it() {
+        let lock = || {
+            let object = Named::Futex(0x1000);
+            wait(WaitReason::Lock, object, Enders::OthersInProcess)
+        };
+        let reads = wait(WaitReason::File, Named::Nothing, Enders::Nobody);
+        let waits = [Some(lock()), Some(reads), None, Some(lock())];
+        let holder = |took: [Option<(u64, u64)>; 4]| {
+            let threads: Vec<Candidate<'_>> = (0u32..)
+                .zip(waits.iter().zip(took))
+                .map(|(index, (waits, took))| Candidate {
+                    index,
+                    pid: 1,
+                    first: index == 0,
+                    waits: waits.as_ref(),
+                    other_end: None,
+                    served: None,
+                    took,
+                })
+                .collect();
+            ends_of_waits(&threads).swap_remove(0)
+        };
+        assert_eq!(
+            holder([None, Some((0x1000, 7)), Some((0x1000, 5)), None]),
+            [1]
+        );
+        // Another lock, or one that it waits for again: who runs may hold it.
+        assert_eq!(
+            holder([None, Some((0x2000, 7)), None, Some((0x1000, 9))]),
+            [2]
+        );
+        assert_eq!(holder([None; 4]), [2]);
     }
 
     #[test]

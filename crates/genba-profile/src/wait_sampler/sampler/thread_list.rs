@@ -75,6 +75,7 @@ impl WaitSampler<'_> {
             waits: None,
             waits_since: 0,
             served: None,
+            took: None,
             time_limit: None,
             unsettled: 0,
             state,

@@ -164,6 +164,14 @@ impl WaitSampler<'_> {
             let live = &self.live[at];
             (live.pid, live.tid, live.index)
         };
+        if let Some(WaitedFor {
+            reason: WaitReason::Lock,
+            object: Named::Futex(address),
+            enders: Enders::OthersInProcess,
+        }) = self.live[at].waits
+        {
+            self.live[at].took = Some((address, monotonic_ns()));
+        }
         let Some(call) = blocked else {
             let live = &mut self.live[at];
             live.waits = None;
@@ -332,6 +340,7 @@ impl WaitSampler<'_> {
                         _ => None,
                     }),
                     served: live.and_then(|live| live.served.as_deref()),
+                    took: live.and_then(|live| live.took),
                 }
             })
             .collect();
