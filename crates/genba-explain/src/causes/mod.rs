@@ -37,7 +37,7 @@ pub(crate) mod missed_vectorisation;
 pub(crate) mod needless_atomic;
 pub(crate) mod no_symbols;
 mod ordered_sorts;
-mod partition_loops;
+pub(crate) mod partition_loops;
 pub(crate) mod pointer_chase;
 pub(crate) mod quadratic;
 mod rare_finds;

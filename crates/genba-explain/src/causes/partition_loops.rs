@@ -50,6 +50,7 @@ pub(crate) fn partitions(input: &AnalysisInput) -> Vec<Candidate> {
         let scans: Vec<Scan> = (0..loops.len() as u32)
             .filter(|&index| function.is_innermost(index))
             .filter_map(|index| scan(input, function, index))
+            .filter(|one| one.steps as f64 <= MAX_STEPS_OF_PARTITION * one.runs as f64)
             .collect();
         let mut around: Vec<u32> = (0..loops.len() as u32)
             .filter(|&index| function.loop_heat(index) >= MIN_SHARE_OF_BRANCH_LOOP)
@@ -70,6 +71,24 @@ pub(crate) fn partitions(input: &AnalysisInput) -> Vec<Candidate> {
         }
     }
     found
+}
+
+/// Whether a loop is one of the scans of a partition, however far they go: what it passes is parted again in pieces, by halves.
+pub(crate) fn parts(input: &AnalysisInput, function: &FunctionInput, index: u32) -> bool {
+    let loops = function.flow.loops();
+    let known = function.counts.len() == function.code.len() && function.loops.len() == loops.len();
+    if !known || !function.is_innermost(index) {
+        return false;
+    }
+    let scans: Vec<Scan> = (0..loops.len() as u32)
+        .filter(|&one| function.is_innermost(one))
+        .filter_map(|one| scan(input, function, one))
+        .collect();
+    let parent = |one: &u32| loops[*one as usize].parent;
+    std::iter::successors(parent(&index), parent).any(|around| {
+        let two = scans_in(function, around, &scans);
+        two.is_some_and(|two| two.iter().any(|scan| scan.index == index))
+    })
 }
 
 /// A loop that passes elements on one side of the pivot.
@@ -103,8 +122,7 @@ fn scans_in<'a>(function: &FunctionInput, index: u32, all: &'a [Scan]) -> Option
 fn scan(input: &AnalysisInput, function: &FunctionInput, index: u32) -> Option<Scan> {
     let cost = function.loops[index as usize].as_ref()?;
     let runs = cost.entries.filter(|&runs| runs >= MIN_CALLS_HABITUAL)?;
-    let few = cost.iterations as f64 / runs as f64 <= MAX_STEPS_OF_PARTITION;
-    if !few || search_of(input, function, index) != Some(Comparison::Order) {
+    if search_of(input, function, index) != Some(Comparison::Order) {
         return None;
     }
     let members = function.loop_instructions(index);

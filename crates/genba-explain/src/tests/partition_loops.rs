@@ -5,7 +5,9 @@ use iced_x86::code_asm::*;
 use genba_model::Fix;
 
 use crate::candidate::Candidate;
+use crate::causes::partition_loops::parts;
 use crate::causes::unpredictable_branch;
+use crate::input::analysis_input::AnalysisInput;
 use crate::tests::synthetic::{function, program};
 
 /// With two steps each time 15 cycles a step.
@@ -24,6 +26,12 @@ enum Variant {
 
 /// Two scans of so many steps each time, and a change of places.
 fn partition(variant: Variant, steps: u64) -> Vec<Candidate> {
+    let mut found = unpredictable_branch::detect(&parted(variant, steps));
+    found.retain(|one| one.fix == Fix::PartitionWithoutBranches);
+    found
+}
+
+fn parted(variant: Variant, steps: u64) -> AnalysisInput {
     let all = steps * RUNS;
     let mut counts = vec![RUNS];
     counts.extend([all; 6]);
@@ -69,9 +77,7 @@ fn partition(variant: Variant, steps: u64) -> Vec<Candidate> {
         &heat,
         &[(3, all - RUNS), (6, all - RUNS), (12, RUNS - 1)],
     );
-    let mut found = unpredictable_branch::detect(&program(vec![sorted]));
-    found.retain(|one| one.fix == Fix::PartitionWithoutBranches);
-    found
+    program(vec![sorted])
 }
 
 #[test]
@@ -81,6 +87,20 @@ fn partitions_whose_scans_end_at_any_time_are_found() {
     assert_eq!(found[0].site, [2, 5]);
     let left = found[0].residual_fraction;
     assert!((left.value - 4.0 / 15.0).abs() < 0.01, "{left:?}");
+}
+
+#[test]
+fn scans_of_partitions_are_told_from_others_however_long() {
+    let is_part = |variant, steps| {
+        let input = parted(variant, steps);
+        let function = &input.functions[0];
+        let inner = function.flow.loop_of_instruction(2).expect("a scan");
+        parts(&input, function, inner)
+    };
+    assert!(is_part(Variant::Plain, 2));
+    assert!(is_part(Variant::Plain, 400));
+    assert!(!is_part(Variant::SameDirection, 400));
+    assert!(!is_part(Variant::NoSwap, 400));
 }
 
 #[test]

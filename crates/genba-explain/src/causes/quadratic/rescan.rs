@@ -11,7 +11,8 @@
 //!
 //! **Near misses.** Checksums and other reductions (they carry a sum), loops over matrices (so do these),
 //! copies, tokens and lines (short), input that passes through a small buffer (bounded by the size of
-//! the input files, or by what the program read in all, without which nothing is said).
+//! the input files, or by what the program read in all, without which nothing is said), partitions of a sort (what they
+//! pass is halved each time).
 
 use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -21,6 +22,7 @@ use super::loaded_steps::goes_on_by_loads;
 use super::passed_bytes::passed_bytes;
 use super::sums_from_start::summed_from_start;
 use crate::candidate::Candidate;
+use crate::causes::partition_loops::parts;
 use crate::constants::counts::{
     MAX_BITS_PER_SCAN_STEP, MAX_BYTES_PER_SCAN_STEP, MAX_VECTORS_PER_SCAN_STEP,
     MIN_BYTES_PER_LONG_SCAN, MIN_BYTES_PER_SHORTER_SCAN, MIN_PASSES_OF_SHORTER_SCANS,
@@ -58,6 +60,9 @@ fn by_level(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let blocks = function.flow.loop_blocks(found.index).len();
     if !function.own || entries < MIN_SEARCHES || blocks > MAX_BLOCKS_OF_SCAN || found.has_opaque()
     {
+        return None;
+    }
+    if parts(input, function, found.index) {
         return None;
     }
     let (at, bytes) = scanned(found).or_else(|| summed_from_start(input, found))?;
