@@ -6,7 +6,7 @@
 //! bursts show, it is decided whether they are read; a library function that writes text for its caller needs
 //! none, since its caller does not read it. Or a call changes nothing, and its result is read on one way of a
 //! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::expensive_tests`]). Or a
-//! test behind a loop mostly drops what the loop made ([`super::dropped_loops`]). Or a caller reads
+//! test behind a loop often drops what the loop made ([`super::dropped_loops`]). Or a caller reads
 //! some fields of a result only ([`super::unread_fields`]).
 //!
 //! **Confirmation.** The test before the work.

@@ -1,6 +1,6 @@
-//! Part of `discarded-work`: a loop whose results a test behind it mostly drops.
+//! Part of `discarded-work`: a loop whose results a test behind it often drops.
 //!
-//! **Signature.** Counted: where a test behind a loop goes one way, which is mostly so, nothing needs what the loop makes: it
+//! **Signature.** Counted: where a test behind a loop goes one way, which is often so, nothing needs what the loop makes: it
 //! calls nothing, writes to no memory but its own frame, and its results are read on the other way alone
 //! ([`needed_before`]). Now and then they are wanted.
 //!
@@ -29,7 +29,7 @@ use crate::patterns::hot_loops::time_of_runs;
 use crate::patterns::needed_code::{Before, Needs, needed_before, needs};
 
 /// A test behind a loop that drops its results.
-struct Drop {
+struct DroppingTest {
     branch: usize,
     /// Part of the results that it drops.
     part: f64,
@@ -79,8 +79,8 @@ fn makes_registers_only(function: &FunctionInput, index: u32) -> bool {
     })
 }
 
-/// The test behind a loop, met as often, that drops most of what the loop made.
-fn drop_of(function: &FunctionInput, index: u32, all: &Needs) -> Option<Drop> {
+/// The test behind a loop, met as often, that often drops what the loop made.
+fn drop_of(function: &FunctionInput, index: u32, all: &Needs) -> Option<DroppingTest> {
     let runs = entries(function, index).filter(|&runs| runs >= MIN_CALLS_HABITUAL)? as f64;
     let one = &function.flow.loops()[index as usize];
     let members = function.loop_instructions(index);
@@ -122,7 +122,7 @@ fn drop_of(function: &FunctionInput, index: u32, all: &Needs) -> Option<Drop> {
             .collect();
         let whole = members.iter().all(|at| !left[*at]);
         let makes = members.iter().any(|at| all.instructions[*at]);
-        (whole && makes).then_some(Drop { branch, part, work })
+        (whole && makes).then_some(DroppingTest { branch, part, work })
     })
 }
 
@@ -144,7 +144,12 @@ fn blocks_between(function: &FunctionInput, index: u32, test: BlockId) -> Option
     met[test as usize].then_some(met)
 }
 
-fn candidate(input: &AnalysisInput, number: usize, index: u32, drop: &Drop) -> Option<Candidate> {
+fn candidate(
+    input: &AnalysisInput,
+    number: usize,
+    index: u32,
+    drop: &DroppingTest,
+) -> Option<Candidate> {
     let function = &input.functions[number];
     let members = function.loop_instructions(index);
     let share = function.heat_of(drop.work.iter().copied());

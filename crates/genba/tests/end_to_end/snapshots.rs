@@ -49,27 +49,24 @@ impl Recording {
         }
     }
 
-    /// The id of the next case that is told of.
+    /// The id of the next case that is told of. In its first moments a recording has no samples, nor while the whole
+    /// machine stands still: then another is requested.
     fn next_case(&mut self) -> String {
-        let line = self.until(" samples");
-        let id = line
-            .strip_prefix("case ")
-            .and_then(|rest| rest.split_once(':'));
-        id.unwrap_or_else(|| panic!("{line}")).0.to_owned()
-    }
-
-    /// Requests snapshots until one has samples, and returns its case: in its first moments a recording has none.
-    fn request_until_there_is_one(&mut self) -> String {
         loop {
-            kill_process(Pid::from_child(&self.child), Signal::USR2).expect("it runs");
             let line = self.until("");
-            if !line.contains("no snapshot") {
+            if line.contains("no snapshot") {
+                self.request();
+            } else if line.contains(" samples") {
                 let id = line
                     .strip_prefix("case ")
                     .and_then(|rest| rest.split_once(':'));
                 return id.unwrap_or_else(|| panic!("{line}")).0.to_owned();
             }
         }
+    }
+
+    fn request(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::USR2).expect("it runs");
     }
 
     /// The exit code, and what was said up to the end.
@@ -160,7 +157,8 @@ fn ctrl_c_writes_a_last_snapshot_of_a_running_process() {
     let pid = busy.id().to_string();
     let mut recording = Recording::start(here.path(), &["--snapshot", "-F", "499", "-p", &pid]);
     recording.until("kill -USR2");
-    let first = recording.request_until_there_is_one();
+    recording.request();
+    let first = recording.next_case();
     recording.until("case.html");
     assert_eq!(recording.cases(), 1);
     interrupt(&recording.child);
