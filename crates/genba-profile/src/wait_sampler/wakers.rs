@@ -90,6 +90,7 @@ pub fn fill_in(
     for thread in threads {
         *sizes.entry(thread.pid).or_default() += 1;
     }
+    let takers = last_takers(threads);
     let running: Vec<_> = threads.iter().filter(|one| one.waits.is_none()).collect();
     let is_in_files = |one: &&Candidate<'_>| {
         one.waits.is_some_and(|wait| {
@@ -121,7 +122,7 @@ pub fn fill_in(
             })
         };
         one.waits_for = match &found.enders {
-            Enders::OthersInProcess if let Some(holder) = last_taker(threads, thread) => {
+            Enders::OthersInProcess if let Some(holder) = holder_of(thread, &takers) => {
                 vec![holder]
             }
             Enders::Nobody => Vec::new(),
@@ -156,20 +157,33 @@ pub fn fill_in(
     }
 }
 
+/// By process and address of a lock that does not say whose it is: who took it last.
+fn last_takers<'a>(threads: &'a [Candidate<'a>]) -> HashMap<(i32, u64), &'a Candidate<'a>> {
+    let mut takers: HashMap<(i32, u64), &Candidate<'_>> = HashMap::new();
+    for one in threads {
+        let Some((lock, at)) = one.took else {
+            continue;
+        };
+        let last = takers.entry((one.pid, lock)).or_insert(one);
+        if last.took.is_some_and(|took| took.1 < at) {
+            *last = one;
+        }
+    }
+    takers
+}
+
 /// Who took the lock last for which a thread waits, and does something else since: while others wait it is held.
-fn last_taker(threads: &[Candidate<'_>], waiting: &Candidate<'_>) -> Option<ThreadIndex> {
+fn holder_of(
+    waiting: &Candidate<'_>,
+    takers: &HashMap<(i32, u64), &Candidate<'_>>,
+) -> Option<ThreadIndex> {
     let wait = waiting
         .waits
         .filter(|wait| wait.reason == WaitReason::Lock)?;
     let Named::Futex(lock) = wait.object else {
         return None;
     };
-    let taken = |one: &Candidate<'_>| one.took.filter(|took| took.0 == lock).map(|took| took.1);
-    let users = threads.iter().filter(|one| one.pid == waiting.pid);
-    let last = users
-        .filter_map(|one| Some((taken(one)?, one)))
-        .max_by_key(|taker| taker.0)?
-        .1;
+    let last = takers.get(&(waiting.pid, lock))?;
     let waits_again = last.waits.is_some_and(|one| one.object == wait.object);
     (!waits_again && last.index != waiting.index).then_some(last.index)
 }
