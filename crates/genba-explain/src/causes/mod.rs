@@ -15,7 +15,7 @@ mod digits_one_by_one;
 pub(crate) mod discarded_work;
 pub(crate) mod division_as_overflow_check;
 pub(crate) mod dropped_loops;
-pub mod duplicate_division;
+pub(crate) mod duplicate_division;
 pub(crate) mod excess_syscalls;
 mod expensive_tests;
 pub(crate) mod false_sharing;

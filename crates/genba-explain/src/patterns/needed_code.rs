@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use genba_code::{BlockId, Flow, Locations, MemoryAccess, STACK_POINTER};
+use genba_code::{Block, BlockId, Flow, Locations, MemoryAccess, STACK_POINTER};
 
 use crate::constants::registers::{ARGUMENTS, FLAGS, LIVE_AT_RETURN};
 use crate::constants::search_limits::MAX_INSTRUCTIONS_FOR_WORK;
@@ -109,9 +109,7 @@ fn solved(
                 None => (block.successors.iter())
                     .fold(Live::default(), |all, &next| all.or(live[next as usize])),
             };
-            if block.successors.is_empty() {
-                now.registers |= LIVE_AT_RETURN;
-            }
+            now.registers |= read_outside(function, block);
             for at in range.rev().filter(|at| !ignored.contains(at)) {
                 let data = &function.data[at];
                 let place = frame.place(function, at);
@@ -132,8 +130,12 @@ fn solved(
                 };
                 if wanted {
                     needed[at] = true;
-                    let read = data.reads() | called_with(function, at);
-                    now.registers = now.registers & !data.writes | read;
+                    let arguments = called_with(function, at);
+                    now.registers = now.registers & !data.writes | data.reads() | arguments;
+                    // Further arguments of a call lie in the frame.
+                    if arguments != 0 {
+                        now.words = u128::MAX;
+                    }
                     match place {
                         Some(place) if place.writes => now.words &= !place.whole_words,
                         Some(place) => now.words |= place.words,
@@ -268,6 +270,18 @@ impl Frame {
 fn words_of(one: &MemoryAccess) -> impl Iterator<Item = i64> + use<> {
     let last = one.displacement + i64::from(one.bytes) - 1;
     one.displacement.div_euclid(WORD)..=last.div_euclid(WORD)
+}
+
+/// Registers that may be read where a block's ways lead out of the function: what a return leaves, or anything behind a
+/// jump to another function.
+fn read_outside(function: &FunctionInput, block: &Block) -> Locations {
+    let last = function.code[block.instructions.end as usize - 1].flow;
+    match (last, block.successors.len()) {
+        (Flow::Return, _) => LIVE_AT_RETURN,
+        (Flow::CondJump(_), ways) if ways < 2 => REGISTERS,
+        (_, 0) => REGISTERS,
+        _ => 0,
+    }
 }
 
 /// Registers that a call may hand over.

@@ -3,14 +3,17 @@
 
 use iced_x86::code_asm::*;
 
-use genba_model::{Fact, Fix, LoopFact, Reduction};
+use genba_model::{Estimate, Fact, Fix, HostTableEntry, LoopFact, Reduction};
 
 use crate::causes::already_optimal;
 use crate::causes::fp_latency_chain;
 use crate::causes::integer_latency_chain;
 use crate::causes::missed_vectorisation;
+use crate::constants::gains::MAX_LOOP_RESIDUAL;
 use crate::input::analysis_input::AnalysisInput;
 use crate::tests::latency::{count, iterations, looped};
+use crate::tests::observed_data::load_site;
+use crate::tests::observed_repetition::{observations, point};
 use crate::tests::synthetic::{has_fact, program};
 
 /// `sum += a[i]`, and what is done with the sum in each iteration.
@@ -43,6 +46,29 @@ fn fp_latency_chain_is_found_for_a_sum() {
     )));
     assert_eq!(found[0].fix, Fix::Accumulators(Reduction::FloatSum));
     assert!(already_optimal::detect(&sum(false)).len() <= 1);
+}
+
+/// A sum over what the second cache delivers, at 1.3 times this rate and a core clock of 1 GHz.
+#[test]
+fn chain_beside_lines_that_take_as_long_is_not_worth_splitting() {
+    let split = |bytes_per_second: f64| {
+        let mut input = sum(false);
+        input.program.clock_hz = Some(1e9);
+        let table = input.program.costs.table.as_mut().expect("a table");
+        table.entries.push(HostTableEntry {
+            form: "memcpy [L2]".to_owned(),
+            bytes_per_second: Some(Estimate::exact(bytes_per_second)),
+            ..HostTableEntry::default()
+        });
+        let mut observed = observations();
+        let load = point(&input, 0, 1);
+        observed.loads.push(load_site(load, 1.0 / 8.0, None));
+        input.observed = Some(observed);
+        fp_latency_chain::detect(&input)[0].residual_fraction.value
+    };
+    // Eight bytes of a line for each number: 3 cycles at 2 GB/s, one in a hundred at 600.
+    assert_eq!(split(2e9), MAX_LOOP_RESIDUAL);
+    assert!(split(6e11) < 0.6);
 }
 
 /// The quotient by 65521 is a product with 2⁴⁶ ÷ 65521, shifted.

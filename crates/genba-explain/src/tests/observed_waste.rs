@@ -189,6 +189,11 @@ fn buffer_that_is_read_or_may_be_read_by_threads_is_not_dead() {
 
 /// A loop that counts in memory; with `moves` at another address each time.
 fn counting(moves: bool) -> AnalysisInput {
+    counting_runs(moves, CALLS, 100)
+}
+
+/// The same of so many iterations in so many runs.
+fn counting_runs(moves: bool, all: u64, runs: u64) -> AnalysisInput {
     let one = function(
         "scan",
         |a| {
@@ -204,12 +209,28 @@ fn counting(moves: bool) -> AnalysisInput {
             a.jne(head)?;
             a.ret()
         },
-        &[CALLS, CALLS, CALLS, CALLS, 100],
+        &[all, all, all, all, runs],
         &[0.1, 0.5, 0.1, 0.1, 0.0],
-        &[(3, CALLS - 100)],
+        &[(3, all - runs)],
     );
     let input = program(vec![one]);
     with_dead_store(input, 1, 0.99, 8)
+}
+
+/// A store takes a part of a cycle of those that the model has for an iteration: what a loop takes beyond them, or at the
+/// end of each short run, is something else's.
+#[test]
+fn stores_in_loops_that_wait_for_something_else_are_worth_what_the_model_says() {
+    let saved = |all: u64, runs: u64| {
+        let found = dead_store::detect(&counting_runs(false, all, runs));
+        (found.first()).map_or(0.0, |one| 1.0 - one.residual_fraction.value)
+    };
+    // One cycle and a half an iteration, and ten thousand.
+    let (known, waiting) = (saved(500_000_000, 100), saved(CALLS, 100));
+    let short = saved(500_000_000, 250_000_000);
+    assert!(known > 0.2, "{known}");
+    assert!(waiting < 0.1, "{waiting}");
+    assert!(short < 0.5 * known, "{short}");
 }
 
 #[test]

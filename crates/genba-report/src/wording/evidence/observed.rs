@@ -418,7 +418,7 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
         } => {
             let at = line.map_or(String::new(), |line| format!(" in line {line}"));
             format!(
-                "the test{at} that comes after them discards {} of {}",
+                "the test{at} that comes afterwards discards {} of {} results",
                 percent(*share),
                 count(*executions)
             )
