@@ -261,7 +261,11 @@ fn of_group(sites: &ObservedSites<'_>, group: &Group<'_>) -> Option<Candidate> {
         false => 0.0,
     };
     found.residual_fraction = residual(hottest.1.seen.share.value * (1.0 - kept));
-    if let Some((likely, most)) = saved_beside_the_rest(sites.input, group, &stored) {
+    let beside = match whole {
+        Some(_) => None,
+        None => saved_beside_the_rest(sites.input, group, &stored),
+    };
+    if let Some((likely, most)) = beside {
         // Samples at a store are also of what it waits for.
         let [likely, most] = [likely, most].map(|saved| saved * (1.0 - kept) / share);
         if share * most < MIN_GAIN {
@@ -300,9 +304,7 @@ fn saved_beside_the_rest(
     stores: &[usize],
 ) -> Option<(f64, f64)> {
     let function = &input.functions[group.function];
-    let index = group
-        .around
-        .filter(|&index| group.in_place && function.is_innermost(index))?;
+    let index = group.around.filter(|&index| function.is_innermost(index))?;
     let change = Change {
         gone: stores.to_vec(),
         ..Change::default()

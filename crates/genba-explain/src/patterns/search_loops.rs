@@ -1,6 +1,6 @@
 //! Loops that search: they compare what they load, and compute nothing else from it.
 
-use genba_code::{BlockId, Flow, Opaque, Shortcut};
+use genba_code::{BlockId, Flow, MemoryAccess, Opaque, Shortcut};
 
 use crate::constants::counts::RARE_WAY;
 use crate::constants::registers::{FLAGS, RESULTS};
@@ -11,7 +11,9 @@ use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, Function
 use crate::input::runtime_services::is_scan_function;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::index_of;
-use crate::patterns::reading_calls::{is_outside_of_frame, is_store_outside, takes_apart};
+use crate::patterns::reading_calls::{
+    is_outside_of_frame, is_store_outside, stores_outside, takes_apart,
+};
 
 /// How a search compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,8 +198,10 @@ pub(crate) fn usual_search_of(
                 found = Some(Comparison::Call);
                 continue;
             }
-            let stores = data.memory.iter().any(|one| one.writes && !one.stack);
-            if stores || !is_plain(code.mnemonic, data.shortcut) || data.opaque.is_some() {
+            if keeps_elements(function, at)
+                || !is_plain(code.mnemonic, data.shortcut)
+                || data.opaque.is_some()
+            {
                 return None;
             }
             let compares = matches!(code.mnemonic, "cmp" | "test")
@@ -228,6 +232,12 @@ pub(crate) fn usual_search_of(
         }
     }
     found
+}
+
+/// Whether an instruction stores elsewhere than at one place of the frame, where a register makes room for another.
+fn keeps_elements(function: &FunctionInput, at: usize) -> bool {
+    let of_many = |one: &MemoryAccess| one.writes && one.index.is_some();
+    stores_outside(function, at) || function.data[at].memory.iter().any(of_many)
 }
 
 /// Whether an instruction adds to a register that the loop reads and writes for nothing else: a sum of elements is computed from them,

@@ -2,6 +2,7 @@
 
 use genba_loop_model::Change;
 
+use crate::causes::invariant_check::is_stored_here;
 use crate::constants::observations::MAX_CYCLES_OF_CHAIN;
 use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::MAX_DEPTH_OF_CHECK;
@@ -25,7 +26,8 @@ pub(super) fn waits_for_chain(input: &AnalysisInput, one: &HotLoop<'_>) -> bool 
 }
 
 /// Whether a load of the loop takes its address from a load of the iteration before: then it waits for
-/// memory, however long that takes.
+/// memory, however long that takes. Where it stored itself what it loads that is a position, which a register holds once
+/// nothing is tested between.
 fn follows_loads(one: &HotLoop<'_>) -> bool {
     let (function, values) = (one.input, &one.input.values);
     let head = function.flow.loops()[one.index as usize].head;
@@ -40,7 +42,7 @@ fn follows_loads(one: &HotLoop<'_>) -> bool {
                 return false;
             }
             if function.data[at].loads() {
-                return true;
+                return !is_stored_here(function, one.usual(), at);
             }
             match values.reads(at).iter().find(|read| read.0 < FLAGS) {
                 Some(read) => value = read.1,

@@ -164,6 +164,22 @@ enum Operand {
     Other,
 }
 
+/// Whether an instruction loads what one of these stores there.
+fn is_stored_here(
+    function: &FunctionInput,
+    mut among: impl Iterator<Item = usize>,
+    at: usize,
+) -> bool {
+    let values = &function.values;
+    let from = values.addresses(at).iter().flatten();
+    let here = |to: &Address| from.clone().any(|from| overlap(to, from));
+    among.any(|store| {
+        let accesses = function.data[store].memory.iter();
+        let mut written = (accesses.zip(values.addresses(store))).filter(|one| one.0.writes);
+        written.any(|one| one.1.as_ref().is_some_and(here))
+    })
+}
+
 impl<'a> Unit<'a> {
     fn of_loop(
         one: &HotLoop<'a>,
@@ -241,6 +257,9 @@ impl<'a> Unit<'a> {
             .collect();
         serving.sort_unstable();
         serving.dedup();
+        // What several checks use serves no one of them alone.
+        let most = MOST_INSTRUCTIONS_OF_CHECK * checks.len();
+        self.add_makers(serving.clone(), most, &mut serving);
         let executed = |list: &[usize]| list.iter().map(|&at| self.per_time(at)).sum::<f64>();
         let (of_checks, all) = (executed(&serving), executed(&self.members));
         let part = of_checks / all.max(1.0);
@@ -310,7 +329,7 @@ impl<'a> Unit<'a> {
             return None;
         }
         let mut instructions = vec![at, compare];
-        self.add_makers(compare, &mut instructions);
+        self.add_makers(vec![compare], MOST_INSTRUCTIONS_OF_CHECK, &mut instructions);
         // Of a function only what it loads is known to be fixed.
         if self.around.is_none() && !self.compares_fixed(compare, MAX_DEPTH_OF_CHECK) {
             return None;
@@ -378,18 +397,11 @@ impl<'a> Unit<'a> {
         kinds.fold(memory, Ord::max)
     }
 
-    /// Whether an instruction loads what the usual iteration stores there: a counter that is kept in memory.
+    /// Whether an instruction loads a counter that is kept in memory.
     fn is_position(&self, at: usize) -> bool {
-        let values = &self.function.values;
-        let from = values.addresses(at).iter().flatten();
-        let here = |to: &Address| from.clone().any(|from| overlap(to, from));
-        self.members.iter().any(|&store| {
-            let accesses = self.function.data[store].memory.iter();
-            let mut written = (accesses.zip(values.addresses(store))).filter(|one| one.0.writes);
-            self.around.is_some()
-                && self.per_time(store) >= MOST_OF_IT
-                && written.any(|one| one.1.as_ref().is_some_and(here))
-        })
+        let usual = |&at: &usize| self.per_time(at) >= MOST_OF_IT;
+        let usual = self.members.iter().copied().filter(usual);
+        self.around.is_some() && is_stored_here(self.function, usual, at)
     }
 
     /// Whether something that an instruction's result is made of is loaded from a fixed place.
@@ -421,7 +433,7 @@ impl<'a> Unit<'a> {
             }
             let head = self.function.flow.loops()[index as usize].head;
             if values.origin(value) == Origin::Join(head) {
-                return self.carried(value, index);
+                return self.carried(value, index, depth);
             }
         }
         match values.origin(value) {
@@ -433,7 +445,7 @@ impl<'a> Unit<'a> {
     }
 
     /// What a value is that the loop's head has from the iteration before.
-    fn carried(&self, value: Value, index: u32) -> Operand {
+    fn carried(&self, value: Value, index: u32, depth: u32) -> Operand {
         let values = &self.function.values;
         let flow = &self.function.flow;
         let value = Value { offset: 0, ..value };
@@ -444,7 +456,14 @@ impl<'a> Unit<'a> {
         if changes.peek().is_none() {
             return Operand::Invariant;
         }
-        let steps = |one: Value| one.number == value.number || self.is_step_of(one, value, index);
+        // Or it was loaded, stepped and stored again.
+        let kept = |one: Value| match values.origin(one) {
+            Origin::Instruction(at) => self.operand_of(at as usize, depth) == Operand::Counter,
+            _ => false,
+        };
+        let steps = |one: Value| {
+            one.number == value.number || self.is_step_of(one, value, index) || kept(one)
+        };
         match changes.all(steps) {
             true => Operand::Counter,
             false => Operand::Other,
@@ -473,10 +492,11 @@ impl<'a> Unit<'a> {
             })
     }
 
-    /// Instructions that only make what a comparison compares; readers that are never executed are no matter.
-    fn add_makers(&self, compare: usize, found: &mut Vec<usize>) {
+    /// Adds to the instructions found, up to `most`, those that only make what these read; readers that are never executed are
+    /// no matter.
+    fn add_makers(&self, readers: Vec<usize>, most: usize, found: &mut Vec<usize>) {
         let values = &self.function.values;
-        let mut work = vec![compare];
+        let mut work = readers;
         while let Some(reader) = work.pop() {
             for &(location, value) in values.reads(reader) {
                 let data = &self.function.data[reader];
@@ -493,7 +513,7 @@ impl<'a> Unit<'a> {
                     .flat_map(|one| self.uses.readers(one.1))
                     .filter(|&reader| self.function.counts[reader] > 0)
                     .all(|reader| found.contains(&reader));
-                if only && found.len() < MOST_INSTRUCTIONS_OF_CHECK {
+                if only && found.len() < most {
                     found.push(maker);
                     work.push(maker);
                 }
