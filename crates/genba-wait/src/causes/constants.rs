@@ -20,6 +20,11 @@ const fn part(likely: f64, least: f64) -> SavedPart {
 /// Of the time on the critical path with a lock. A shorter section, or a lock for each part of the data, takes most of the
 /// waiting away.
 pub(super) const SAVED_OF_LOCKS: SavedPart = part(0.9, 0.5);
+/// Part of the time of waits for a lock from which on its holders wait themselves. Chosen.
+pub(super) const MOST_OF_HOLDS: f64 = 0.5;
+/// Least part that is saved of the wall time that goes if those who wait for a lock work side by side: what they do then may
+/// be in each other's way elsewhere. Chosen.
+pub(super) const SAVED_SIDE_BY_SIDE: f64 = 0.25;
 
 // Input and output.
 

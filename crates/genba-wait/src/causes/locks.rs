@@ -6,7 +6,7 @@ use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::Chain;
 
 use super::Found;
-use super::constants::SAVED_OF_LOCKS;
+use super::constants::{MOST_OF_HOLDS, SAVED_OF_LOCKS, SAVED_SIDE_BY_SIDE};
 use crate::grouped_waits::waits_of_states;
 use crate::view::{Places, View, most};
 
@@ -24,6 +24,23 @@ struct Lock {
     holder_places: Places,
     /// Where holders waited, with time.
     holder_waits: BTreeMap<WaitPlace, f64>,
+    /// Time of waits whose holder is known, and did not wait for a lock or for work itself.
+    held: f64,
+    /// Time of waits whose holder waited to be told: who queues for the lock has nothing to do.
+    idle: f64,
+}
+
+impl Lock {
+    /// Part of the time in which holders waited themselves; where the lock is on no path, of all waits for it.
+    fn waiting_part(&self) -> f64 {
+        let on_path = self.computing + self.waiting;
+        let all_waits: f64 = self.holder_waits.values().sum();
+        let (waiting, all) = match on_path > 0.0 {
+            true => (self.waiting, on_path),
+            false => (all_waits, self.held + self.idle),
+        };
+        if all > 0.0 { waiting / all } else { 0.0 }
+    }
 }
 
 /// `lock-contention` and `lock-held-over-io`.
@@ -51,10 +68,16 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             &view.states[pair.holder as usize],
         );
         if waiter.reason == WaitReason::Lock
-            && !matches!(holder.reason, WaitReason::Running | WaitReason::Lock)
+            && holder.reason != WaitReason::Lock
             && let Some(lock) = locks.get_mut(&waiter.object)
         {
-            *lock.holder_waits.entry(holder.place.clone()).or_default() += pair.ns;
+            match holder.reason {
+                WaitReason::Condition => lock.idle += pair.ns,
+                _ => lock.held += pair.ns,
+            }
+            if holder.reason != WaitReason::Running {
+                *lock.holder_waits.entry(holder.place.clone()).or_default() += pair.ns;
+            }
         }
     }
     for chain in &view.chains {
@@ -86,19 +109,16 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             continue;
         };
         let on_path = lock.computing + lock.waiting;
+        let computing: f64 = 1.0 - lock.waiting_part();
         let figures = WaitFigures {
             snapshots: lock.snapshots,
             seconds: lock.ns / 1e9,
             waits: lock.waits.round() as u64,
             threads: lock.threads.len() as u64,
-            holder_on_cpu: if on_path > 0.0 {
-                lock.computing / on_path
-            } else {
-                0.0
-            },
+            holder_on_cpu: computing,
             ..WaitFigures::default()
         };
-        let over_io = lock.waiting > lock.computing;
+        let over_io = lock.waiting_part() > MOST_OF_HOLDS;
         let holder = if over_io {
             let longest = lock.holder_waits.iter().max_by(|a, b| a.1.total_cmp(b.1));
             let running = most(&lock.holder_places).map(|(place, _)| place);
@@ -111,7 +131,11 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         let own = queued * view.own_part_of_queue();
         // Threads that end one after the other wait for the lock while the others are waited for.
         let side_by_side = view.own_wall() - wall_side_by_side(view, object.as_ref());
-        let saved = on_path.max(side_by_side.min(lock.ns));
+        let side_by_side = match lock.held > lock.idle {
+            true => side_by_side.clamp(0.0, lock.ns),
+            false => 0.0,
+        };
+        let saved = on_path.max(side_by_side);
         all.push(Found {
             cause: match over_io {
                 true => WaitCause::LockHeldOverIo,
@@ -121,7 +145,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             work_remains: true,
             saved_ns: (
                 saved * SAVED_OF_LOCKS.likely + own,
-                on_path * SAVED_OF_LOCKS.least,
+                (on_path * SAVED_OF_LOCKS.least).max(side_by_side * SAVED_SIDE_BY_SIDE),
                 saved + queued,
             ),
             waiter: waiter.clone(),
@@ -134,7 +158,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
 }
 
 /// The wall time if those who waited for a lock, and who held it then, had worked side by side, ns: what other threads are
-/// waited for in the end, and the longest that one of these lives but for its waits for others.
+/// waited for in the end, and the longest that one of these lives but for its waits for others; the CPUs must suffice for all work.
 fn wall_side_by_side(view: &View<'_>, object: Option<&String>) -> f64 {
     let states = &view.recording.states;
     let wants = |state: u32| {
@@ -147,12 +171,15 @@ fn wall_side_by_side(view: &View<'_>, object: Option<&String>) -> f64 {
         .collect();
     let waiters = (0u32..).take(states.len()).filter(|state| wants(*state));
     let threads: HashSet<u32> = waiters.map(|state| states[state as usize].thread).collect();
-    let ends_with_them = |chain: &&Chain| {
-        let end = chain.states[chain.states.len() - 1];
-        holding.contains(&end) || threads.contains(&states[end as usize].thread)
+    // What a holder waits for in turn, at the other end of a connection, is theirs as well.
+    let leads_to_them = |chain: &&Chain| {
+        let mut passed = chain.states.iter();
+        passed.any(|state| {
+            holding.contains(state) || threads.contains(&states[*state as usize].thread)
+        })
     };
     let with_them: f64 = (view.chains.iter())
-        .filter(ends_with_them)
+        .filter(leads_to_them)
         .map(|chain| chain.ns)
         .sum();
     let holders = holding.iter().map(|state| states[*state as usize].thread);
@@ -173,7 +200,8 @@ fn wall_side_by_side(view: &View<'_>, object: Option<&String>) -> f64 {
         }
     }
     let rest = 1.0 - with_them / view.chained().max(1.0);
-    rest * view.own_wall() + alone.values().copied().fold(0.0, f64::max)
+    let work = view.running() / f64::from(view.recording.cpus.max(1));
+    (rest * view.own_wall() + alone.values().copied().fold(0.0, f64::max)).max(work)
 }
 
 /// Where threads wait for the world outside: files, the disk, other processes, a time.

@@ -7,8 +7,8 @@ use genba_profile::wait_sampler::Chain;
 
 use super::Found;
 use super::constants::{
-    MANY_READY_THREADS, MIN_SHARE_OF_OWN_FUNCTION, MIN_SHARE_OF_WORKER, SAVED_OF_QUOTA,
-    SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
+    MANY_READY_THREADS, MIN_SHARE_OF_OWN_FUNCTION, MIN_SHARE_OF_WORKER, MOST_OF_HOLDS,
+    SAVED_OF_QUOTA, SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
 };
 use crate::stacks::unknown_place;
 use crate::view::{Places, View, most};
@@ -36,6 +36,7 @@ fn alone(view: &View<'_>) -> Vec<Found> {
     let recording = view.recording;
     let cpus = f64::from(recording.cpus.max(1));
     let workers = workers(view);
+    let queued = queued_for_locks(view);
     let (mut serial, mut uneven) = (Alone::default(), Alone::default());
     for (index, chain) in (0u32..).zip(&view.chains) {
         let end = view.end(chain);
@@ -43,6 +44,10 @@ fn alone(view: &View<'_>) -> Vec<Found> {
             continue;
         }
         let last = chain.states[chain.states.len() - 1];
+        // Those that wait for a lock that it holds are not done, and have work.
+        if queued.get(&last).copied().unwrap_or(0.0) > MOST_OF_HOLDS * chain.ns {
+            continue;
+        }
         let thread = recording.states[last as usize].thread;
         let same_work = workers.get(&thread).copied().unwrap_or(1);
         let itself = usize::from(workers.contains_key(&thread));
@@ -103,6 +108,17 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         });
     }
     all
+}
+
+/// By state: how long threads waited for a lock that its thread held meanwhile, added up over threads, ns.
+fn queued_for_locks(view: &View<'_>) -> HashMap<u32, f64> {
+    let mut queued = HashMap::new();
+    for pair in &view.recording.pairs {
+        if view.states[pair.waiter as usize].reason == WaitReason::Lock {
+            *queued.entry(pair.holder).or_default() += pair.ns;
+        }
+    }
+    queued
 }
 
 /// Where threads waited longest for those that worked alone there: such as work themselves rather

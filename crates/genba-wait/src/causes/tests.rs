@@ -1,10 +1,10 @@
 //! Each cause fires on what it is about, and not on what is close to it.
 
-use genba_model::{WaitCause, WaitReason};
+use genba_model::{WaitCause, WaitFinding, WaitReason};
 
 use super::findings;
 use crate::synthetic::SyntheticRecording;
-use genba_profile::wait_sampler::{WaitRecording, WatchedProcess};
+use genba_profile::wait_sampler::{Pair, WaitRecording, WatchedProcess};
 
 fn causes(made: &SyntheticRecording) -> Vec<WaitCause> {
     made.view(|view| findings(view).iter().map(|found| found.cause).collect())
@@ -126,6 +126,69 @@ fn a_lock_that_nobody_waits_for_in_the_end() {
     made.runs(2, 900.0);
     made.chain(&[works], 1000.0, 0.0, 0.0);
     assert_eq!(causes(&made), []);
+}
+
+/// Main waits for what any of four threads makes, each of which holds a lock in its turn: the path leads to the one that does, and
+/// not through the others, which wait for the lock meanwhile.
+fn beside_the_path(holds: WaitReason) -> SyntheticRecording {
+    let mut made = SyntheticRecording::new(5, 1000.0);
+    let collects = made.waits(0, WaitReason::Condition, &["collect"], (1000.0, 100));
+    let wants: Vec<_> = (1..5)
+        .map(|thread| made.waits(thread, WaitReason::Lock, &["take"], (750.0, 100)))
+        .collect();
+    for thread in 1..5 {
+        let held = match holds {
+            WaitReason::Running => made.runs(thread, 250.0),
+            reason => made.waits(thread, reason, &["fetch"], (250.0, 100)),
+        };
+        for waiter in wants
+            .iter()
+            .copied()
+            .filter(|one| *one != wants[thread as usize - 1])
+        {
+            made.recording.pairs.push(Pair {
+                waiter,
+                holder: held,
+                ns: 250e6,
+                snapshots: 250,
+            });
+        }
+        let runs = holds == WaitReason::Running;
+        let (idle, alone) = if runs { (0.0, 250.0) } else { (250.0, 0.0) };
+        let chain = made.chain(&[collects, held], 250.0, idle, alone);
+        if runs {
+            made.recording.threads[thread as usize].running = 250_000_000;
+            made.sampled(chain, &["shrink"], 25);
+        }
+    }
+    made
+}
+
+#[test]
+fn a_lock_that_only_those_beside_the_path_wait_for_costs_them_and_the_path() {
+    let over_io = beside_the_path(WaitReason::Socket).view(findings);
+    assert_eq!(over_io[0].cause, WaitCause::LockHeldOverIo, "{over_io:?}");
+    assert!(over_io[0].predicted_speedup.low > 1.05);
+    let computing = beside_the_path(WaitReason::Running).view(findings);
+    assert_eq!(
+        computing[0].cause,
+        WaitCause::LockContention,
+        "{computing:?}"
+    );
+    // A second of work on two CPUs, and what snapshots leave open.
+    assert!(computing[0].predicted_speedup.high < 2.5, "{computing:?}");
+    let uneven = |found: &WaitFinding| found.cause == WaitCause::Imbalance;
+    assert!(!computing.iter().any(uneven), "they are not done");
+}
+
+#[test]
+fn threads_that_take_jobs_under_a_lock_wait_for_jobs() {
+    let found = causes(&beside_the_path(WaitReason::Condition));
+    let locks = [WaitCause::LockContention, WaitCause::LockHeldOverIo];
+    assert!(
+        !found.iter().any(|cause| locks.contains(cause)),
+        "{found:?}"
+    );
 }
 
 #[test]
