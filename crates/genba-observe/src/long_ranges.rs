@@ -34,8 +34,9 @@ const MAX_BYTES: u64 = 1 << 44;
 /// Number of ranges that are followed, those with most bytes.
 const MAX_RANGES: usize = 16;
 
-/// Bytes that one instruction loads at most: bytes per instruction divided by it are a share, 0…1.
-const MAX_LOADED: f64 = 64.0;
+/// Bytes that one instruction loads at least where programs load most: vectors may stream through memory in a burst that no one
+/// saw.
+const MIN_OF_MOST_LOADED: f64 = 8.0;
 
 #[derive(Clone, Copy, Default)]
 struct Place {
@@ -47,6 +48,16 @@ struct Place {
 
 /// How far behind the begin the first store of a fill may be: a vector.
 const MAX_BYTES_TO_STORE: u64 = 64;
+
+/// Bytes that a burst loads, from wherever, for each of its instructions: none that was not seen is taken to load more from one
+/// range, so that the bytes per instruction divided by the most of them are a share, 0…1.
+fn loaded_per_instruction(burst: &Burst) -> f64 {
+    let loads = burst.events.iter().map(|event| match event.what {
+        Observed::Load { size, .. } => f64::from(size),
+        _ => 0.0,
+    });
+    loads.sum::<f64>() / burst.instructions.max(1) as f64
+}
 
 /// Finds calls that fill long ranges, those with most bytes first.
 pub(crate) fn long_ranges(bursts: &[Burst]) -> Vec<LongRange> {
@@ -89,6 +100,8 @@ pub(crate) fn long_ranges(bursts: &[Burst]) -> Vec<LongRange> {
     let mut all: Vec<(CodePoint, Place)> = places.into_iter().collect();
     all.sort_by(|a, b| b.1.bytes.total_cmp(&a.1.bytes).then(a.0.cmp(&b.0)));
     all.truncate(MAX_RANGES);
+    let most_loaded = bursts.iter().map(loaded_per_instruction);
+    let most_loaded = most_loaded.fold(MIN_OF_MOST_LOADED, f64::max);
     let mut loaded: BurstShare<CodePoint> = BurstShare::new();
     for burst in bursts {
         for event in &burst.events {
@@ -101,7 +114,7 @@ pub(crate) fn long_ranges(bursts: &[Burst]) -> Vec<LongRange> {
                 }
             }
         }
-        loaded.end_of_burst(MAX_LOADED * burst.instructions as f64, burst.weight);
+        loaded.end_of_burst(most_loaded * burst.instructions as f64, burst.weight);
     }
     let range = |(at, place): (CodePoint, Place)| {
         let share = loaded.share(at);
@@ -110,9 +123,9 @@ pub(crate) fn long_ranges(bursts: &[Burst]) -> Vec<LongRange> {
             bytes_per_call: place.bytes / place.calls as f64,
             same_place: same.seen(at)?,
             loaded_per_instruction: Estimate {
-                value: MAX_LOADED * share.value,
-                low: MAX_LOADED * share.low,
-                high: MAX_LOADED * share.high,
+                value: most_loaded * share.value,
+                low: most_loaded * share.low,
+                high: most_loaded * share.high,
             },
         })
     };
@@ -154,6 +167,23 @@ mod tests {
         assert!((found[0].bytes_per_call - 65_536.0).abs() < 1e-9);
         assert!((found[0].same_place.share.value - 1.0).abs() < 1e-9);
         assert!((found[0].loaded_per_instruction.value - 0.008).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_no_burst_loads_is_bounded_by_what_bursts_load_at_all() {
+        let of_number = |_| {
+            let mut one = burst(vec![
+                call(0x10, at(0x100), [TABLE, 0, 65_536, 0, 0, 0]),
+                store(0x100, TABLE, 32, 1, 0),
+                load(0x30, 0x10, 8, 1),
+            ]);
+            one.instructions = 1000;
+            one
+        };
+        let bursts: Vec<Burst> = (0..30).map(of_number).collect();
+        let loaded = &long_ranges(&bursts)[0].loaded_per_instruction;
+        assert!(loaded.value < 1e-9);
+        assert!((0.1..1.2).contains(&loaded.high), "{loaded:?}");
     }
 
     #[test]
