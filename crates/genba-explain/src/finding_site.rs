@@ -128,11 +128,12 @@ pub(crate) fn of_script_line(
     }
 }
 
-/// An instruction, behind one of the function in which the loop stands if it is of an accessor that was inlined there:
-/// to whoever reads the source, the loop is the walk.
-pub(crate) fn of_the_loop_itself<I: Iterator<Item = usize>>(
+/// An instruction, behind one of the function in which all of `parts` stand if it is of an accessor that was inlined there:
+/// to whoever reads the source, the loop around accessors is the walk. That one is among `members`.
+pub(crate) fn of_all_of_them(
     function: &FunctionInput,
-    members: impl Fn() -> I,
+    parts: impl Iterator<Item = usize>,
+    mut members: impl Iterator<Item = usize>,
     at: usize,
 ) -> Vec<usize> {
     let places = &function.places;
@@ -149,11 +150,12 @@ pub(crate) fn of_the_loop_itself<I: Iterator<Item = usize>>(
         frames
     };
     let own = frames(at);
-    let common = members().fold(own.len(), |common, one| {
+    let common = parts.fold(own.len(), |common, one| {
         let both = own.iter().zip(frames(one));
         both.take_while(|(a, b)| **a == *b).count().min(common)
     });
-    let first = members().find(|&one| frames(one).len() == common);
+    let whole = &own[..common];
+    let first = members.find(|&one| frames(one) == whole);
     match first.filter(|_| (1..own.len()).contains(&common)) {
         Some(first) => vec![first, at],
         None => vec![at],

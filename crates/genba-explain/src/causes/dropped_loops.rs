@@ -24,7 +24,7 @@ use crate::constants::observations::{
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
-use crate::patterns::decision_chains::edge;
+use crate::patterns::edge_counts::edge;
 use crate::patterns::hot_loops::time_of_runs;
 use crate::patterns::needed_code::{Before, Needs, needed_before, needs};
 

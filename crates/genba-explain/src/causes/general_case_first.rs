@@ -4,7 +4,8 @@
 //! each reached only when those before it have not decided, with nothing done between them. One
 //! outcome is the usual one, and at least two tests are executed before it that another order, or
 //! one test for the usual case in front, would spare. Tests of two values (a mode and a letter) may alternate
-//! where each nearly always has the same outcome. Or a search of a few elements for what is
+//! where each nearly always has the same outcome. The ways may part and meet again between them: rules that are asked one after
+//! the other. Or a search of a few elements for what is
 //! hardly ever among them ([`super::rare_finds`]). Or comparisons by calls that nearly always find a difference
 //! ([`super::unequal_comparisons`]). Or a state machine that stays in one state for long runs
 //! ([`super::staying_states`]).
@@ -31,10 +32,12 @@ use crate::constants::gains::{
 };
 use crate::constants::processor::MAX_CYCLES_OF_TEST;
 use crate::constants::time_shares::MIN_SHARE_OF_TESTS;
+use crate::finding_site::of_all_of_them;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::decision_chains::{DecisionChain, Test, decision_chains};
+use crate::patterns::decision_regions::decision_regions;
 use crate::patterns::observed_sites::share_of_target;
 
 /// Finds chains of tests of one value whose usual outcome comes last.
@@ -44,11 +47,32 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         return Vec::new();
     };
     let own = input.functions.iter().enumerate().filter(|one| one.1.own);
-    let chains = own.flat_map(|(index, function)| {
-        let chains = decision_chains(input, function).into_iter();
-        chains.filter_map(move |chain| candidate(input, index, function, &chain, all))
-    });
-    let mut found: Vec<Candidate> = chains.collect();
+    let mut found = Vec::new();
+    for (index, function) in own {
+        let of = |chain: &DecisionChain| candidate(input, index, function, chain, all);
+        let regions = decision_regions(input, function);
+        let mut chains = decision_chains(input, function);
+        // A chain may be a part of what was found around it.
+        chains.retain(|chain| {
+            let covers = |region: &&DecisionChain| {
+                let has = |test: &Test| region.tests.iter().any(|one| one.branch == test.branch);
+                region.tests.len() > chain.tests.len() && chain.tests.iter().any(has)
+            };
+            !regions
+                .iter()
+                .filter(covers)
+                .any(|region| of(region).is_some())
+        });
+        let first = found.len();
+        found.extend(chains.iter().filter_map(of));
+        let known: Vec<usize> = found[first..]
+            .iter()
+            .flat_map(|one: &Candidate| one.site.clone())
+            .collect();
+        let is_new =
+            |region: &&DecisionChain| !region.tests.iter().any(|test| known.contains(&test.branch));
+        found.extend(regions.iter().filter(is_new).filter_map(of));
+    }
     // Where one outcome is the usual one, to test for it first spares more.
     let mut unequal = unequal_comparisons(input);
     unequal.retain(|one| {
@@ -70,8 +94,11 @@ fn candidate(
 ) -> Option<Candidate> {
     let entered = chain.entered();
     let (mean, best) = (chain.mean(), chain.best_mean());
-    let exits = chain.exits();
-    let (common, &times) = exits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let (common, &times) = chain
+        .exits
+        .iter()
+        .enumerate()
+        .max_by(|a, b| a.1.total_cmp(b.1))?;
     let part = times / entered.max(1) as f64;
     let spared = mean - best;
     if entered < MIN_CALLS_IN_HOT_CODE
@@ -107,7 +134,20 @@ fn candidate(
             .and_then(|one| one.function.clone())
     };
     let all_stand: Vec<_> = site.iter().map(stands).collect();
-    site.sort_by_key(|at| Reverse(all_stand.iter().filter(|one| **one == stands(at)).count()));
+    let beside = |at: &usize| all_stand.iter().filter(|one| **one == stands(at)).count();
+    site.sort_by_key(|at| Reverse(beside(at)));
+    // Rules of several functions are asked by the one that they are inlined into.
+    if site
+        .first()
+        .is_some_and(|first| 2 * beside(first) <= site.len())
+    {
+        let members = chain
+            .tests
+            .iter()
+            .flat_map(|test| test.instructions.clone());
+        let asks = of_all_of_them(function, site.iter().copied(), members, site[0]);
+        site.splice(..1, asks);
+    }
     let fix = Fix::CommonCaseFirst { strings };
     let mut one = Candidate::new(Cause::GeneralCaseFirst, Some(index), site, fix);
     one.affected = behind

@@ -28,6 +28,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_TESTS;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::cycles_of_all;
+use crate::patterns::edge_counts::edge_at_most;
 use crate::patterns::live_registers::live_registers;
 use crate::patterns::observed_sites::{ObservedSites, is_enough, share_of_target};
 use crate::patterns::search_loops::{is_usually_innermost, usual_search_of};
@@ -115,7 +116,7 @@ fn usual_exit(function: &FunctionInput, index: u32) -> Option<(BlockId, u64)> {
             if blocks.contains(&next) {
                 continue;
             }
-            let times = edge(function, block, next);
+            let times = edge_at_most(function, block, next);
             match exits.iter_mut().find(|exit| exit.0 == next) {
                 Some(exit) => exit.1 += times,
                 None => exits.push((next, times)),
@@ -123,20 +124,6 @@ fn usual_exit(function: &FunctionInput, index: u32) -> Option<(BlockId, u64)> {
         }
     }
     exits.into_iter().max_by_key(|exit| exit.1)
-}
-
-/// How often control goes from one block to a successor.
-fn edge(function: &FunctionInput, from: BlockId, to: BlockId) -> u64 {
-    let blocks = function.flow.blocks();
-    let last = blocks[from as usize].instructions.end as usize - 1;
-    let count = function.counts[last];
-    let head = blocks[to as usize].instructions.start as usize;
-    let jumps = function.code[last].flow.jump_target() == Some(function.code[head].address);
-    match function.taken.get(last).copied().flatten() {
-        Some(taken) if jumps => taken,
-        Some(taken) => count.saturating_sub(taken),
-        None => count,
-    }
 }
 
 /// The blocks of a loop without an effect by its usual end, with those in front of it that only lead
@@ -170,7 +157,7 @@ fn without_effect(
                 && count(block) > rare
                 && successors.iter().any(inside)
                 && (successors.iter()).all(|next| {
-                    inside(next) || *next == usual || edge(function, block, *next) <= rare
+                    inside(next) || *next == usual || edge_at_most(function, block, *next) <= rare
                 })
                 && !has_effect(block)
         };

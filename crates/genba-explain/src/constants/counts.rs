@@ -346,6 +346,9 @@ pub(crate) const MIN_PART_FROM_TEST_BEFORE: f64 = 0.9;
 /// [`MIN_TESTS_SPARED`] where one is left.
 pub(crate) const MIN_TESTS_OF_MAIN_VALUE: usize = 3;
 
+/// Tests of one value whose ways part and meet again, at least. Chosen: as many as spare [`MIN_TESTS_SPARED`] where one is left.
+pub(crate) const MIN_TESTS_OF_REGION: usize = 3;
+
 /// Part of a chain of tests that leaves it by one outcome for that to be the common case. Chosen:
 /// below it mispredictions, which no order spares, cost more than the tests.
 pub(crate) const MIN_PART_OF_COMMON_CASE: f64 = 0.7;

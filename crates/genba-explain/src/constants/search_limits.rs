@@ -110,6 +110,9 @@ pub(crate) const MAX_FORMAT_BYTES: u64 = 256;
 /// Characters of a format that are quoted.
 pub(crate) const MAX_FORMAT_CHARS: usize = 40;
 
+/// Blocks of tests whose ways meet again.
+pub(crate) const MAX_BLOCKS_OF_REGION: usize = 512;
+
 /// Tests of one chain.
 pub(crate) const MAX_TESTS_OF_CHAIN: usize = 256;
 

@@ -14,17 +14,25 @@ use crate::constants::search_limits::{
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::calls::index_of;
+use crate::patterns::edge_counts::edge;
 use crate::patterns::invariance::value_at;
 use crate::patterns::search_loops::is_comparison;
-use crate::patterns::usual_values::{is_constant, stored_before, usual_value_of_iteration};
+use crate::patterns::usual_values::{
+    is_constant, stored_before, usual_value_of_iteration, usually_kept,
+};
 
 /// What tests look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Root {
+pub(crate) enum Root {
     /// A value in a register, and what is made of it and constants.
     Value(u32),
     /// Bytes of eight that are next to one another in memory.
-    Word { base: u32, word: i64 },
+    Word {
+        base: u32,
+        /// The index's number, offset apart, and its factor.
+        index: Option<(u32, u8)>,
+        word: i64,
+    },
     /// What is compared with constants by calls: their arguments that are not constants.
     Compared([Option<Value>; POINTER_ARGUMENTS.len()]),
 }
@@ -52,6 +60,9 @@ pub struct DecisionChain {
     pub values: usize,
     /// Tests that look at the value that most of them look at.
     pub of_main_value: usize,
+    /// How often control leaves after each number of tests, from one on; the last entry has both outcomes of the
+    /// last test.
+    pub exits: Vec<f64>,
 }
 
 impl DecisionChain {
@@ -68,20 +79,10 @@ impl DecisionChain {
         all / self.entered().max(1) as f64
     }
 
-    /// How often control leaves the chain after each number of tests, from one on; the last entry has
-    /// both outcomes of the last test.
-    #[must_use]
-    pub fn exits(&self) -> Vec<f64> {
-        let after = self.tests.iter().skip(1).map(|test| test.executions);
-        let pairs = self.tests.iter().zip(after.chain([0]));
-        let exits = pairs.map(|(test, next)| test.executions.saturating_sub(next) as f64);
-        exits.collect()
-    }
-
     /// Mean number of tests if the most frequent outcomes were tested for first.
     #[must_use]
     pub fn best_mean(&self) -> f64 {
-        let mut exits = self.exits();
+        let mut exits = self.exits.clone();
         exits.sort_by(|a, b| b.total_cmp(a));
         let ranked = exits.iter().enumerate();
         let all: f64 = ranked.map(|(rank, times)| times * (rank + 1) as f64).sum();
@@ -119,10 +120,18 @@ pub fn decision_chains(input: &AnalysisInput, function: &FunctionInput) -> Vec<D
         found.push(DecisionChain {
             values: chain.roots.len(),
             of_main_value: chain.of_main_value(),
+            exits: exits_of(&chain.tests),
             tests: chain.tests,
         });
     }
     found
+}
+
+fn exits_of(tests: &[Test]) -> Vec<f64> {
+    let after = tests.iter().skip(1).map(|test| test.executions);
+    let pairs = tests.iter().zip(after.chain([0]));
+    let exits = pairs.map(|(test, next)| test.executions.saturating_sub(next) as f64);
+    exits.collect()
 }
 
 /// A chain to which tests are added at its end.
@@ -226,21 +235,9 @@ pub(crate) fn behind_jumps(function: &FunctionInput, block: BlockId) -> Option<B
     None
 }
 
-/// How often control goes from one block to a successor, for blocks that end in a conditional jump.
-pub(crate) fn edge(function: &FunctionInput, from: BlockId, to: BlockId) -> Option<u64> {
-    let last = (function.flow.blocks()[from as usize].instructions.end as usize).checked_sub(1)?;
-    let taken = function.taken.get(last).copied().flatten()?;
-    let target = function.code[last].flow.jump_target()?;
-    let head = function.flow.blocks()[to as usize].instructions.start as usize;
-    match function.code.get(head)?.address == target {
-        true => Some(taken),
-        false => Some(function.counts[last].saturating_sub(taken)),
-    }
-}
-
 /// The test that a block ends with, and what it looks at. A block within a chain does nothing else
 /// that anyone could see.
-fn test_of(
+pub(crate) fn test_of(
     input: &AnalysisInput,
     function: &FunctionInput,
     block: BlockId,
@@ -356,7 +353,9 @@ fn roots_of_instruction(function: &FunctionInput, at: usize, depth: u32) -> Opti
             .memory
             .iter()
             .any(|one| one.base == Some(STACK_POINTER));
-        let stored = kept.then(|| stored_before(function, at, address)).flatten();
+        let stored = kept
+            .then(|| stored_before(function, at, address).or_else(|| usually_kept(function, at)));
+        let stored = stored.flatten();
         match stored.filter(|(_, bytes)| address.bytes <= *bytes) {
             Some((value, _)) => roots.extend(roots_of_value(function, value, depth)?),
             None => roots.push(word(function, address)?),
@@ -397,7 +396,11 @@ fn roots_of_instruction(function: &FunctionInput, at: usize, depth: u32) -> Opti
 
 /// What a value is made of besides constants, where nearly every execution brings it from; two only where it is
 /// the outcomes of two tests.
-fn roots_of_value(function: &FunctionInput, value: Value, depth: u32) -> Option<Vec<Root>> {
+pub(crate) fn roots_of_value(
+    function: &FunctionInput,
+    value: Value,
+    depth: u32,
+) -> Option<Vec<Root>> {
     let value = usual_value_of_iteration(function, value);
     if value.number == CONSTANT {
         return Some(Vec::new());
@@ -441,12 +444,37 @@ fn is_outcome(function: &FunctionInput, at: usize, depth: u32) -> bool {
     name.starts_with("set") || matches!(name, "and" | "or") && joins()
 }
 
-/// The eight bytes that an access is in, if it is at a constant distance from a base.
+/// A value as it was before the compiler had no register for it.
+fn unspilled(function: &FunctionInput, value: Value) -> Value {
+    let value = usual_value_of_iteration(function, value);
+    let Origin::Instruction(load) = function.values.origin(value) else {
+        return value;
+    };
+    let load = load as usize;
+    let moved = function.code[load].mnemonic == "mov";
+    let kept = usually_kept(function, load).filter(|_| moved);
+    kept.filter(|(_, bytes)| usize::from(*bytes) == size_of::<u64>())
+        .and_then(|(kept, _)| {
+            let kept = usual_value_of_iteration(function, kept);
+            let offset = kept.offset.checked_add(value.offset)?;
+            Some(Value { offset, ..kept })
+        })
+        .unwrap_or(value)
+}
+
+/// The eight bytes that an access is in, if it is at a constant distance from a base, or from an element.
 fn word(function: &FunctionInput, address: &Address) -> Option<Root> {
-    let fits = address.index.is_none() && address.bytes <= 8 && address.bytes > 0;
-    let base = usual_value_of_iteration(function, address.base);
+    let fits = address.bytes <= 8 && address.bytes > 0;
+    let base = unspilled(function, address.base);
+    let index = (address.index).map(|(index, factor)| (unspilled(function, index), factor));
+    let offset = match index {
+        Some((index, factor)) => (index.offset.checked_mul(i64::from(factor)))
+            .and_then(|offset| base.offset.checked_add(offset))?,
+        None => base.offset,
+    };
     fits.then_some(Root::Word {
         base: base.number,
-        word: base.offset.div_euclid(8),
+        index: index.map(|(index, factor)| (index.number, factor)),
+        word: offset.div_euclid(8),
     })
 }

@@ -8,11 +8,12 @@
 
 use std::collections::HashMap;
 
-use genba_code::{BlockId, Flow};
+use genba_code::BlockId;
 
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Origin, Value};
+use crate::patterns::edge_counts::edge_at_most;
 
 /// A value and those that it comes from by moves and constants, inside of one loop.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +73,7 @@ impl Handed {
             let Some(block) = is_join(one) else { continue };
             let before = &function.flow.blocks()[block as usize].predecessors;
             for (&from, &met) in before.iter().zip(function.values.met(one)) {
-                let executions = executions_of(function, from, block);
+                let executions = edge_at_most(function, from, block);
                 if !body.contains(&from) || executions == 0 {
                     continue;
                 }
@@ -202,34 +203,4 @@ pub(crate) fn carried(function: &FunctionInput, body: &[BlockId]) -> HashMap<u32
         }
     });
     joins.collect()
-}
-
-/// How often control went from one block to another, at most.
-pub(crate) fn executions_of(function: &FunctionInput, from: BlockId, to: BlockId) -> u64 {
-    let blocks = function.flow.blocks();
-    let (before, after) = (
-        &blocks[from as usize].instructions,
-        &blocks[to as usize].instructions,
-    );
-    let (last, first) = ((before.end as usize).wrapping_sub(1), after.start as usize);
-    let count = |at: usize| function.counts.get(at).copied().unwrap_or(0);
-    let all = count(last);
-    let edge = match (
-        function.code.get(last).map(|one| one.flow),
-        function.taken.get(last),
-    ) {
-        (Some(Flow::CondJump(target)), Some(&Some(taken))) => {
-            let jumps = function
-                .code
-                .get(first)
-                .is_some_and(|one| one.address == target);
-            if jumps {
-                taken
-            } else {
-                all.saturating_sub(taken)
-            }
-        }
-        _ => all,
-    };
-    edge.min(count(first))
 }

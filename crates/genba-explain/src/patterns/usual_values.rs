@@ -2,13 +2,13 @@
 //! table that is made at first use) brings others, which cost nothing. And values that the compiler
 //! had no register for: stored, and loaded again in the same iteration.
 
-use genba_code::{BlockId, Flow};
+use genba_code::{BlockId, MemoryAccess, STACK_POINTER};
 
 use crate::constants::counts::{SELDOM_EXECUTIONS, USUAL_PREDECESSOR};
 use crate::constants::search_limits::{MAX_INSTRUCTIONS_BACK, MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, CONSTANT, Origin, Value};
-use crate::patterns::positions::executions_of;
+use crate::patterns::edge_counts::{edge, edge_at_most, executions};
 
 /// What nearly every execution brings where several values meet; the value itself where no way is
 /// the usual one.
@@ -28,10 +28,10 @@ pub(crate) fn usually_met(function: &FunctionInput, value: Value) -> Vec<Value> 
     let Origin::Join(block) = function.values.origin(value) else {
         return Vec::new();
     };
-    let all = count_of(function, block) as f64;
+    let all = executions(function, block) as f64;
     let before = function.flow.blocks()[block as usize].predecessors.iter();
     let often = |from: BlockId| {
-        executions_of(function, from, block) as f64 > SELDOM_EXECUTIONS * all || all == 0.0
+        edge_at_most(function, from, block) as f64 > SELDOM_EXECUTIONS * all || all == 0.0
     };
     (before.zip(function.values.met(value)))
         .filter(|one| often(*one.0))
@@ -184,39 +184,35 @@ pub(crate) fn stored_before(
     }
 }
 
+/// What the only move brings that usually stores to the place of the frame that a load reads, before it in the same
+/// iteration, with its bytes. Between calls the stack pointer stays.
+pub(crate) fn usually_kept(function: &FunctionInput, at: usize) -> Option<(Value, u16)> {
+    let of_frame =
+        |one: &&MemoryAccess| one.base == Some(STACK_POINTER) && one.index.is_none() && !one.stack;
+    let place = function.data[at].memory.iter().find(of_frame)?;
+    let rare = SELDOM_EXECUTIONS * *function.counts.get(at)? as f64;
+    let mut stores = (0..function.code.len()).filter(|&store| {
+        let mut to = function.data[store].memory.iter().filter(of_frame);
+        let is_here = |one: &MemoryAccess| one.writes && one.displacement == place.displacement;
+        function.counts[store] as f64 > rare && to.any(is_here)
+    });
+    let store = stores.next().filter(|_| stores.next().is_none())?;
+    let data = &function.data[store];
+    let (store_block, block) = (function.flow.block_of(store)?, function.flow.block_of(at)?);
+    let comes_first = store_block != block && function.flow.dominates(store_block, block);
+    let around = function.flow.loop_of_instruction(store) == function.flow.loop_of_instruction(at);
+    let moves = data.memory.len() == 1 && function.code[store].mnemonic == "mov";
+    let mut reads = function.values.reads(store).iter();
+    let stored = reads.find(|one| data.data_reads >> one.0 & 1 == 1)?.1;
+    (comes_first && around && moves).then_some((stored, data.memory[0].bytes))
+}
+
 /// The block from which nearly every execution of a block comes.
 fn usual_predecessor(function: &FunctionInput, block: BlockId) -> Option<BlockId> {
-    let all = count_of(function, block) as f64;
+    let all = executions(function, block) as f64;
     let before = &function.flow.blocks()[block as usize].predecessors;
     let usual = |before: &BlockId| {
-        transfers(function, *before, block) as f64 >= USUAL_PREDECESSOR * all && all > 0.0
+        edge(function, *before, block).unwrap_or(0) as f64 >= USUAL_PREDECESSOR * all && all > 0.0
     };
     before.iter().copied().find(usual)
-}
-
-fn count_of(function: &FunctionInput, block: BlockId) -> u64 {
-    let first = function.flow.blocks()[block as usize].instructions.start as usize;
-    function.counts.get(first).copied().unwrap_or(0)
-}
-
-/// How often control went from the end of one block to another.
-fn transfers(function: &FunctionInput, from: BlockId, to: BlockId) -> u64 {
-    let blocks = function.flow.blocks();
-    let Some(last) = (blocks[from as usize].instructions.end as usize).checked_sub(1) else {
-        return 0;
-    };
-    let all = function.counts.get(last).copied().unwrap_or(0);
-    let taken = function.taken.get(last).copied().flatten();
-    match (function.code[last].flow, taken) {
-        (Flow::CondJump(target), Some(taken)) => {
-            let first = blocks[to as usize].instructions.start as usize;
-            match function.code[first].address == target {
-                true => taken,
-                false => all.saturating_sub(taken),
-            }
-        }
-        // A branch whose outcomes were not counted, or one of many ways.
-        _ if blocks[from as usize].successors.len() == 1 => all,
-        _ => 0,
-    }
 }

@@ -30,7 +30,7 @@ fn alike(input: &AnalysisInput, head: usize, share: f64) -> RepeatedLoop {
 }
 
 /// Through three pages, in each of which eight elements are looked at; the way is stored. The middle is of the sum
-/// of the range's ends, or what is halved is a number by itself.
+/// of the range's ends; or what is halved is a number by itself, and the elements are multiplied.
 fn descent(of_range: bool, share: f64) -> AnalysisInput {
     let (pages, probes) = (3 * RUNS, 24 * RUNS);
     let one = function(
@@ -49,7 +49,10 @@ fn descent(of_range: bool, share: f64) -> AnalysisInput {
                 a.lea(eax, qword_ptr(r8 + 1))?;
             }
             a.sar(eax, 1)?;
-            a.cmp(rdx, qword_ptr(rsi + rax * 8))?;
+            match of_range {
+                true => a.cmp(rdx, qword_ptr(rsi + rax * 8))?,
+                false => a.imul_2(rdx, qword_ptr(rsi + rax * 8))?,
+            }
             a.jl(left)?;
             a.lea(ecx, qword_ptr(rax + 1))?;
             a.set_label(&mut left)?;
@@ -87,6 +90,55 @@ fn descent_that_takes_the_way_of_the_one_before_is_a_repeated_search() {
     assert!(repeated_search::detect(&descent(true, 0.4)).is_empty());
     // Nothing that is halved is a range.
     assert!(repeated_search::detect(&descent(false, 0.85)).is_empty());
+}
+
+/// Down three levels of a path, on each of which a tree of names is searched, of which one register's value is kept in the
+/// frame; or on each of which letters are passed up to a constant one.
+fn path(names: bool, share: f64) -> AnalysisInput {
+    let (levels, steps) = (3 * RUNS, 24 * RUNS);
+    let one = function(
+        "find_directory",
+        |a| {
+            let (mut level, mut step) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut level)?;
+            a.mov(rsi, qword_ptr(rdi))?;
+            a.set_label(&mut step)?;
+            a.mov(qword_ptr(rsp + 8), rsi)?;
+            a.mov(rsi, qword_ptr(rsi + 16))?;
+            match names {
+                true => a.cmp(rdx, qword_ptr(rsi + 32))?,
+                false => a.cmp(byte_ptr(rsi), 47)?,
+            }
+            a.jg(step)?;
+            a.mov(rdi, qword_ptr(rsi + 8))?;
+            a.sub(r9, 1)?;
+            a.jne(level)?;
+            a.ret()
+        },
+        &[
+            RUNS, levels, steps, steps, steps, steps, levels, levels, levels, RUNS,
+        ],
+        &[0.0, 0.05, 0.1, 0.3, 0.3, 0.1, 0.05, 0.0, 0.0, 0.0],
+        &[(5, steps - levels), (8, levels - RUNS)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    observed.repeated_loops.push(alike(&input, 1, share));
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn path_that_leads_where_the_one_before_led_is_a_repeated_search() {
+    let found = repeated_search::detect(&path(true, 0.85));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].executions, Some(RUNS));
+    assert!(repeated_search::detect(&path(true, 0.4)).is_empty());
+    assert!(
+        repeated_search::detect(&path(false, 0.85)).is_empty(),
+        "no key"
+    );
 }
 
 /// A loop that makes an array of offsets of a record's header; of the stores this share is of what is there.

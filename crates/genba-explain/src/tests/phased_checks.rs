@@ -3,6 +3,7 @@
 
 use iced_x86::code_asm::*;
 
+use genba_model::{Fact, ObservedFact};
 use genba_observe::SameLoad;
 
 use crate::causes::invariant_check;
@@ -106,6 +107,74 @@ fn options_of_another_object_each_time_and_outer_loops_are_none() {
     assert!(invariant_check::detect(&pixels(0.9, 0)).is_empty());
     // Most of the time is in a loop inside.
     assert!(invariant_check::detect(&pixels(0.999, 100)).is_empty());
+}
+
+/// Elements that are appended one by one: whether they are on the heap, and whether there is room, is tested for each.
+/// The length is stored and loaded again; or, if it is not `kept`, the next position is what the element there says.
+fn appended(kept: bool) -> AnalysisInput {
+    let one = function(
+        "extend",
+        |a| {
+            let (mut head, mut grow) = (a.create_label(), a.create_label());
+            a.xor(r12d, r12d)?;
+            a.set_label(&mut head)?;
+            a.movzx(ecx, byte_ptr(rdi + 8))?;
+            a.mov(rdx, qword_ptr(rdi + 24))?;
+            a.test(cl, cl)?;
+            a.mov(eax, 64)?;
+            a.cmovne(rax, rdx)?;
+            a.cmp(r12, rax)?;
+            a.je(grow)?;
+            a.test(cl, cl)?;
+            a.je(grow)?;
+            a.mov(dword_ptr(rsi + r12 * 4), ebx)?;
+            match kept {
+                true => a.mov(r12, qword_ptr(rdi + 16))?,
+                false => a.mov(r12, qword_ptr(rsi + r12 * 8))?,
+            }
+            a.inc(r12)?;
+            a.mov(qword_ptr(rdi + 16), r12)?;
+            a.dec(r9)?;
+            a.jne(head)?;
+            a.ret()?;
+            a.set_label(&mut grow)?;
+            a.ret()
+        },
+        &[
+            1000, TIMES, TIMES, TIMES, TIMES, TIMES, TIMES, TIMES, TIMES, TIMES, TIMES, TIMES,
+            TIMES, TIMES, TIMES, TIMES, 1000, 0,
+        ],
+        &[
+            0.0, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1, 0.1, 0.1, 0.1, 0.05,
+            0.05, 0.0, 0.0,
+        ],
+        &[(7, 0), (9, 0), (15, TIMES - 1000)],
+    );
+    let mut input = program(vec![one]);
+    let mut observed = observations();
+    for at in [1, 2, 11] {
+        let at = point(&input, 0, at);
+        observed.loads.push(load_site(at, 0.0, Some(0)));
+    }
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn checks_of_elements_appended_one_by_one_are_those_of_a_position() {
+    let found = invariant_check::detect(&appended(true));
+    assert_eq!(found.len(), 1);
+    // Of fifteen instructions: both tests use what tells heap from inline, so it serves no check alone.
+    let checks = |fact: &Fact| match fact {
+        Fact::Observed(ObservedFact::CheckInstructions { checks, .. }) => Some(*checks),
+        _ => None,
+    };
+    let counted: Vec<f64> = found[0].facts.iter().filter_map(checks).collect();
+    assert!(counted.iter().all(|checks| *checks > 6.5), "{counted:?}");
+    assert!(
+        invariant_check::detect(&appended(false)).is_empty(),
+        "it follows what it loads"
+    );
 }
 
 #[test]

@@ -375,3 +375,90 @@ fn state_in_memory_that_changes_seldom_stays_for_long_though_others_last_too() {
     assert!(left(Some(0.02)) < 0.6 * left(None));
     assert!(left(Some(0.5)) == left(None));
 }
+
+/// Three rules that are asked for each letter: the first by two ways that meet again, one through another test of the letter, the
+/// others by a test of the letter that is loaded again from its position in the frame. Every `fits`-th of a hundred letters
+/// fits the last rule; with `stores` each rule that does not fit is written down.
+fn rules(fits: u64, stores: bool) -> AnalysisInput {
+    let (all, half) = (CALLS, CALLS / 2);
+    let hit = CALLS * fits / 100;
+    let one = function(
+        "render",
+        |code| {
+            let (mut letter, mut second) = (code.create_label(), code.create_label());
+            let (mut out, mut last) = (code.create_label(), code.create_label());
+            code.set_label(&mut letter)?;
+            code.mov(qword_ptr(rsp + 8), rbp)?;
+            code.movzx(edx, byte_ptr(rax + rbp))?;
+            code.cmp(edx, 0x7e)?;
+            code.ja(second)?;
+            code.cmp(edx, 0x2a)?;
+            code.je(out)?;
+            code.set_label(&mut second)?;
+            code.mov(rsi, qword_ptr(rsp + 8))?;
+            match stores {
+                true => code.mov(byte_ptr(rdi), dl)?,
+                false => code.nop()?,
+            }
+            code.cmp(byte_ptr(rax + rsi), 0x5b)?;
+            code.je(out)?;
+            code.movzx(ecx, byte_ptr(rax + rsi))?;
+            code.cmp(ecx, 0xa)?;
+            code.je(last)?;
+            code.mov(byte_ptr(rbx), cl)?;
+            code.set_label(&mut out)?;
+            code.add(rbp, 1)?;
+            code.cmp(rbp, r8)?;
+            code.jne(letter)?;
+            code.ret()?;
+            code.set_label(&mut last)?;
+            code.add(r9, 1)?;
+            code.jmp(out)
+        },
+        &[
+            all,
+            all,
+            all,
+            all,
+            half,
+            half,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all,
+            all - hit,
+            all,
+            all,
+            all,
+            1,
+            hit,
+            hit,
+        ],
+        &[
+            0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.0, 0.1, 0.1, 0.05, 0.1, 0.1, 0.05, 0.05,
+            0.05, 0.05, 0.0, 0.0, 0.0,
+        ],
+        &[(3, half), (5, 0), (9, 0), (12, hit), (16, all - 1)],
+    );
+    program(vec![one])
+}
+
+#[test]
+fn rules_that_are_asked_one_after_the_other_for_a_usual_letter_are_found() {
+    let found = general_case_first::detect(&rules(1, false));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [3, 5, 9, 12]);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Path(PathFact::MeanTests { mean, .. }) if (3.4..3.6).contains(mean)
+    )));
+    let unusual = general_case_first::detect(&rules(50, false));
+    assert!(unusual.is_empty(), "no letter is usual: {unusual:?}");
+    assert!(
+        general_case_first::detect(&rules(1, true)).is_empty(),
+        "what a rule does is seen"
+    );
+}

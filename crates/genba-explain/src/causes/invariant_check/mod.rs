@@ -44,7 +44,6 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, CONSTANT, Origin, Value};
 use crate::patterns::hot_loops::{HotLoop, mostly_innermost_loops};
-use crate::patterns::invariance::overlap;
 use crate::patterns::observed_sites::ObservedSites;
 use crate::patterns::usual_values::usually_met;
 use chains::waits_for_chain;
@@ -172,7 +171,10 @@ fn is_stored_here(
 ) -> bool {
     let values = &function.values;
     let from = values.addresses(at).iter().flatten();
-    let here = |to: &Address| from.clone().any(|from| overlap(to, from));
+    let here = |to: &Address| {
+        let mut from = from.clone();
+        from.any(|from| (to.base, to.index) == (from.base, from.index))
+    };
     among.any(|store| {
         let accesses = function.data[store].memory.iter();
         let mut written = (accesses.zip(values.addresses(store))).filter(|one| one.0.writes);
@@ -505,20 +507,29 @@ impl<'a> Unit<'a> {
                 };
                 let maker = maker as usize;
                 let here = self.members.binary_search(&maker).is_ok() && !found.contains(&maker);
-                if data.data_reads >> location & 1 == 0 || location >= FLAGS || !here {
+                let is_address = location < FLAGS && data.data_reads >> location & 1 == 0;
+                if is_address || !here {
                     continue;
                 }
-                let results = values.writes(maker).iter().filter(|one| one.0 < FLAGS);
+                let results = values.writes(maker).iter();
                 let only = results
                     .flat_map(|one| self.uses.readers(one.1))
                     .filter(|&reader| self.function.counts[reader] > 0)
-                    .all(|reader| found.contains(&reader));
+                    .all(|reader| found.contains(&reader) || self.repeats(reader));
                 if only && found.len() < most {
                     found.push(maker);
                     work.push(maker);
                 }
             }
         }
+    }
+
+    /// Whether an instruction compares again what was compared: what it sets is the value of the one before.
+    fn repeats(&self, at: usize) -> bool {
+        let values = &self.function.values;
+        let of_another = |value: Value| values.origin(value) != Origin::Instruction(at as u32);
+        let mut written = values.writes(at).iter();
+        !self.function.data[at].stores() && written.all(|one| one.0 >= FLAGS && of_another(one.1))
     }
 
     /// Whether a branch may leave the loop.

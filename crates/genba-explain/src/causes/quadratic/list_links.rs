@@ -2,8 +2,8 @@
 
 use crate::constants::search_limits::MAX_LINKS_PER_ITERATION;
 use crate::input::values::{Address, Origin, Value};
+use crate::patterns::edge_counts::edge_at_most;
 use crate::patterns::hot_loops::HotLoop;
-use crate::patterns::positions::executions_of;
 
 use super::search::begins_anew;
 
@@ -51,7 +51,7 @@ fn executed(found: &HotLoop<'_>, value: Value) -> Value {
     };
     let before = &function.flow.blocks()[block as usize].predecessors;
     let ways = before.iter().zip(function.values.met(value));
-    let mut met = ways.filter(|way| executions_of(function, *way.0, block) > 0);
+    let mut met = ways.filter(|way| edge_at_most(function, *way.0, block) > 0);
     match (met.next(), met.next()) {
         (Some((_, only)), None) => *only,
         _ => value,

@@ -57,7 +57,7 @@ use crate::candidate::Candidate;
 use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
 use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, MAX_QUADRATIC_RESIDUAL};
 use crate::constants::time_shares::{MIN_SHARE_OF_LOOP_BESIDE_CALLS, MIN_SHARE_OF_QUADRATIC_LOOP};
-use crate::finding_site::of_the_loop_itself;
+use crate::finding_site::of_all_of_them;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
@@ -159,7 +159,7 @@ fn name_the_loop(input: &AnalysisInput, one: &mut Candidate) {
         let affected = one.affected.iter().copied();
         affected.filter(|&at| function.counts[at] > 0)
     };
-    let site = of_the_loop_itself(function, members, at);
+    let site = of_all_of_them(function, members(), members(), at);
     one.site = site;
 }
 

@@ -34,13 +34,14 @@ use crate::constants::search_limits::{MAX_BLOCKS_OF_SCAN, MAX_VALUES_FOLLOWED};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::plain;
 use crate::input::values::{Address, Origin, Value, bits};
+use crate::patterns::edge_counts::edge_at_most;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::invariance::value_behind;
 use crate::patterns::live_registers::live_registers;
 use crate::patterns::load_stalls::sources;
 use crate::patterns::memory_scans::memory_scan;
 use crate::patterns::observed_sites::ObservedSites;
-use crate::patterns::positions::{Course, Handed, carried, executions_of};
+use crate::patterns::positions::{Course, Handed, carried};
 
 /// A scan of the same bytes from many starts: by a loop or by one of those around it.
 pub(crate) fn rescan(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -331,7 +332,7 @@ fn leaves(found: &HotLoop<'_>, handed: &Handed) -> bool {
     let blocks = function.flow.blocks();
     body.iter().any(|&from| {
         let next = blocks[from as usize].successors.iter();
-        let ends = next.filter(|&&to| !body.contains(&to) && executions_of(function, from, to) > 0);
+        let ends = next.filter(|&&to| !body.contains(&to) && edge_at_most(function, from, to) > 0);
         ends.into_iter().any(|&to| {
             let read = bits(live[to as usize] & written);
             read.into_iter()
