@@ -51,6 +51,7 @@ fn region_from(
         function,
         root,
         inside: BTreeSet::from([first]),
+        outside: BTreeSet::new(),
         tests: vec![test],
     };
     while region.inside.len() < MAX_BLOCKS_OF_REGION && region.tests.len() < MAX_TESTS_OF_CHAIN {
@@ -68,41 +69,42 @@ struct Region<'a> {
     function: &'a FunctionInput,
     root: Root,
     inside: BTreeSet<BlockId>,
+    /// Blocks behind it that do something else.
+    outside: BTreeSet<BlockId>,
     tests: Vec<Test>,
 }
 
 impl Region<'_> {
     /// A block to which control mostly comes from the region and that only tests the same value, or computes; with its
     /// test.
-    fn next(&self, first: BlockId) -> Option<(BlockId, Option<Test>)> {
+    fn next(&mut self, first: BlockId) -> Option<(BlockId, Option<Test>)> {
         let function = self.function;
         let blocks = function.flow.blocks();
         let around = function.flow.innermost_loop(first);
-        let after = (self.inside.iter()).flat_map(|&block| &blocks[block as usize].successors);
-        let known = |block: BlockId| {
-            self.inside.contains(&block)
-                || executions(function, block) == 0
-                || function.flow.innermost_loop(block) != around
-        };
-        after
-            .copied()
-            .filter(|&block| !known(block))
-            .find_map(|block| {
-                let all = executions(function, block) as f64;
-                let before = blocks[block as usize].predecessors.iter();
-                let elsewhere: u64 = before
-                    .filter(|from| !self.inside.contains(from))
-                    .map(|&from| edge_at_most(function, from, block))
-                    .sum();
-                if elsewhere as f64 > (1.0 - MIN_PART_FROM_TEST_BEFORE) * all {
-                    return None;
-                }
-                let same = only_root(self.input, function, block, true);
-                if let Some((test, _)) = same.filter(|(_, root)| *root == self.root) {
-                    return Some((block, Some(test)));
-                }
-                self.passes(block).then_some((block, None))
-            })
+        let after: BTreeSet<BlockId> = (self.inside.iter())
+            .flat_map(|&block| blocks[block as usize].successors.iter().copied())
+            .filter(|block| !self.inside.contains(block) && !self.outside.contains(block))
+            .collect();
+        after.into_iter().find_map(|block| {
+            let all = executions(function, block);
+            let here = all > 0 && function.flow.innermost_loop(block) == around;
+            let same = || {
+                let test = only_root(self.input, function, block, true);
+                test.filter(|(_, root)| *root == self.root).map(|one| one.0)
+            };
+            let test = here.then(same).flatten();
+            if !here || test.is_none() && !self.passes(block) {
+                self.outside.insert(block);
+                return None;
+            }
+            let before = blocks[block as usize].predecessors.iter();
+            let elsewhere: u64 = before
+                .filter(|from| !self.inside.contains(from))
+                .map(|&from| edge_at_most(function, from, block))
+                .sum();
+            let rest = (1.0 - MIN_PART_FROM_TEST_BEFORE) * all as f64;
+            (elsewhere as f64 <= rest).then_some((block, test))
+        })
     }
 
     /// Whether a block only computes and goes on: a test of something else is needed whatever this value is.
