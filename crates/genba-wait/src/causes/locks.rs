@@ -31,15 +31,16 @@ struct Lock {
 }
 
 impl Lock {
-    /// Part of the time in which holders waited themselves; where the lock is on no path, of all waits for it.
-    fn waiting_part(&self) -> f64 {
+    /// Part of the time in which holders waited themselves; where the lock is on no path, of all waits for it. `None` where no
+    /// holder is known.
+    fn waiting_part(&self) -> Option<f64> {
         let on_path = self.computing + self.waiting;
         let all_waits: f64 = self.holder_waits.values().sum();
         let (waiting, all) = match on_path > 0.0 {
             true => (self.waiting, on_path),
             false => (all_waits, self.held + self.idle),
         };
-        if all > 0.0 { waiting / all } else { 0.0 }
+        (all > 0.0).then(|| waiting / all)
     }
 }
 
@@ -109,16 +110,15 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             continue;
         };
         let on_path = lock.computing + lock.waiting;
-        let computing: f64 = 1.0 - lock.waiting_part();
         let figures = WaitFigures {
             snapshots: lock.snapshots,
             seconds: lock.ns / 1e9,
             waits: lock.waits.round() as u64,
             threads: lock.threads.len() as u64,
-            holder_on_cpu: computing,
+            holder_on_cpu: lock.waiting_part().map_or(0.0, |waiting| 1.0 - waiting),
             ..WaitFigures::default()
         };
-        let over_io = lock.waiting_part() > MOST_OF_HOLDS;
+        let over_io = (lock.waiting_part()).is_some_and(|waiting| waiting > MOST_OF_HOLDS);
         let holder = if over_io {
             let longest = lock.holder_waits.iter().max_by(|a, b| a.1.total_cmp(b.1));
             let running = most(&lock.holder_places).map(|(place, _)| place);
@@ -171,10 +171,11 @@ fn wall_side_by_side(view: &View<'_>, object: Option<&String>) -> f64 {
         .collect();
     let waiters = (0u32..).take(states.len()).filter(|state| wants(*state));
     let threads: HashSet<u32> = waiters.map(|state| states[state as usize].thread).collect();
-    // What a holder waits for in turn, at the other end of a connection, is theirs as well.
+    // What a holder waits for in turn, at the other end of a connection, is theirs as well; what the first of a chain waits for
+    // elsewhere is not, though it may be one of them.
     let leads_to_them = |chain: &&Chain| {
-        let mut passed = chain.states.iter();
-        passed.any(|state| {
+        let behind = chain.states.len().min(2) - 1;
+        chain.states[behind..].iter().any(|state| {
             holding.contains(state) || threads.contains(&states[*state as usize].thread)
         })
     };
