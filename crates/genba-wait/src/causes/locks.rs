@@ -130,12 +130,13 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         // Other programs queue a thread for longer, and as often where it never waited.
         let own = queued * view.own_part_of_queue();
         // Threads that end one after the other wait for the lock while the others are waited for.
-        let side_by_side = view.own_wall() - wall_side_by_side(view, object.as_ref());
-        let side_by_side = match lock.held > lock.idle {
-            true => side_by_side.clamp(0.0, lock.ns),
+        let walls = walls_side_by_side(view, object.as_ref());
+        // Behind a holder that nobody saw may be the waker's own short section.
+        let [shared, least] = walls.map(|wall| match lock.held > lock.idle {
+            true => (view.own_wall() - wall).clamp(0.0, lock.held),
             false => 0.0,
-        };
-        let saved = on_path.max(side_by_side);
+        });
+        let saved = on_path.max(shared);
         all.push(Found {
             cause: match over_io {
                 true => WaitCause::LockHeldOverIo,
@@ -145,7 +146,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             work_remains: true,
             saved_ns: (
                 saved * SAVED_OF_LOCKS.likely + own,
-                (on_path * SAVED_OF_LOCKS.least).max(side_by_side * SAVED_SIDE_BY_SIDE),
+                (on_path * SAVED_OF_LOCKS.least).max(least * SAVED_SIDE_BY_SIDE),
                 saved + queued,
             ),
             waiter: waiter.clone(),
@@ -158,8 +159,9 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
 }
 
 /// The wall time if those who waited for a lock, and who held it then, had worked side by side, ns: what other threads are
-/// waited for in the end, and the longest that one of these lives but for its waits for others; the CPUs must suffice for all work.
-fn wall_side_by_side(view: &View<'_>, object: Option<&String>) -> f64 {
+/// waited for in the end, and how long these live but for their waits for others; the CPUs must suffice for all work. If those that
+/// begin in one function share what they do, and if each keeps what it did: who gets the lock gets the next piece of work.
+fn walls_side_by_side(view: &View<'_>, object: Option<&String>) -> [f64; 2] {
     let states = &view.recording.states;
     let wants = |state: u32| {
         let state = &view.states[state as usize];
@@ -202,7 +204,16 @@ fn wall_side_by_side(view: &View<'_>, object: Option<&String>) -> f64 {
     }
     let rest = 1.0 - with_them / view.chained().max(1.0);
     let work = view.running() / f64::from(view.recording.cpus.max(1));
-    (rest * view.own_wall() + alone.values().copied().fold(0.0, f64::max)).max(work)
+    let longest = alone.values().copied().fold(0.0, f64::max);
+    let mut alike: BTreeMap<Result<&String, u32>, (f64, f64)> = BTreeMap::new();
+    for (thread, alone) in alone {
+        let begins_in = view.entries.get(&thread).ok_or(thread);
+        let (sum, threads) = alike.entry(begins_in).or_default();
+        *sum += alone;
+        *threads += 1.0;
+    }
+    let shared = (alike.values().map(|(sum, threads)| sum / threads)).fold(0.0, f64::max);
+    [shared, longest].map(|alone| (rest * view.own_wall() + alone).max(work))
 }
 
 /// Where threads wait for the world outside: files, the disk, other processes, a time.

@@ -94,6 +94,13 @@ fn a_lock_that_one_thread_keeps_until_it_ends() {
         made.recording.threads[1].ended /= 2;
         made.chain(&[joins, first], 480.0, 480.0, 0.0);
         made.chain(&[joins, wants, first], 20.0, 20.0, 0.0);
+        // Who holds a lock is seen whenever somebody waits for it.
+        made.recording.pairs.push(Pair {
+            waiter: wants,
+            holder: first,
+            ns: (waits - 20.0) * 1e6,
+            snapshots: (waits - 20.0) as u64,
+        });
         made.chain(&[joins, second], 500.0, 500.0, 0.0);
         let mut found = made.view(findings).into_iter();
         let lock = found.find(|found| found.cause == WaitCause::LockHeldOverIo);
