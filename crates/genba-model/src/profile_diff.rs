@@ -120,7 +120,7 @@ pub struct InstructionDiff {
     pub count_after: Option<u64>,
 }
 
-/// Result of `genba diff`.
+/// Result of `genba diff`. Where a side has no `seconds`, the times of both are shares of the samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileDiff {
     /// The first profile.

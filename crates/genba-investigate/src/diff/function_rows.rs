@@ -45,18 +45,18 @@ impl Row {
     }
 }
 
-pub(super) fn rows(side: &Side) -> BTreeMap<Key, Row> {
+/// Returns the functions of a side, a run of which takes `run`.
+pub(super) fn rows(side: &Side, run: f64) -> BTreeMap<Key, Row> {
     let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
-    let seconds = side.seconds.unwrap_or(1.0);
     for function in side.profile.iter().flat_map(|profile| &profile.functions) {
         let (name, module) = (&function.function, &function.module);
         let row = rows.entry(key(name, module)).or_default();
         row.set_place(name, module, function.file.as_ref(), function.line);
         let share = function.self_share;
         let time = Estimate {
-            value: share.value * seconds,
-            low: share.low * seconds,
-            high: share.high * seconds,
+            value: share.value * run,
+            low: share.low * run,
+            high: share.high * run,
         };
         row.time = Some(row.time.map_or(time, |sum| Estimate {
             value: sum.value + time.value,

@@ -18,9 +18,9 @@ const MAX_LISTED_FUNCTIONS: usize = 5;
 /// Maximum number of instructions.
 const MAX_INSTRUCTIONS: usize = 2_000;
 
-/// Returns the seconds of an instruction per run.
-pub(super) fn seconds_of(side: &Side, annotation: &Annotation, one: &AnnotatedInstruction) -> f64 {
-    one.share.value * annotation.share.value * side.seconds.unwrap_or(1.0)
+/// Returns the time of an instruction in a run that takes `run`.
+pub(super) fn time_of(run: f64, annotation: &Annotation, one: &AnnotatedInstruction) -> f64 {
+    one.share.value * annotation.share.value * run
 }
 
 /// A source line on one side.
@@ -40,7 +40,7 @@ fn texts(spots: &BTreeMap<Place, Spot>) -> Lines<'_> {
         .collect()
 }
 
-fn spots(side: &Side) -> BTreeMap<Place, Spot> {
+fn spots(side: &Side, run: f64) -> BTreeMap<Place, Spot> {
     let mut all: BTreeMap<Place, Spot> = BTreeMap::new();
     for annotation in &side.annotations {
         for one in &annotation.instructions {
@@ -48,7 +48,7 @@ fn spots(side: &Side) -> BTreeMap<Place, Spot> {
                 continue;
             };
             let spot = all.entry((file.clone(), line)).or_default();
-            let seconds = seconds_of(side, annotation, one);
+            let seconds = time_of(run, annotation, one);
             spot.seconds += seconds;
             spot.count = spot.count.max(one.count);
             *spot.inside.entry(annotation.function.clone()).or_default() += seconds;
@@ -66,11 +66,11 @@ fn spots(side: &Side) -> BTreeMap<Place, Spot> {
     all
 }
 
-pub(super) fn lines(before: &Side, after: &Side) -> Vec<LineDiff> {
+pub(super) fn lines(before: &Side, after: &Side, runs: [f64; 2]) -> Vec<LineDiff> {
     if before.annotations.is_empty() || after.annotations.is_empty() {
         return Vec::new();
     }
-    let (left, right) = (spots(before), spots(after));
+    let (left, right) = (spots(before, runs[0]), spots(after, runs[1]));
     let inside = |spot: Option<&Spot>| {
         let most = spot?
             .inside
@@ -120,6 +120,7 @@ pub(super) fn lines(before: &Side, after: &Side) -> Vec<LineDiff> {
 pub(super) fn instructions(
     before: &Side,
     after: &Side,
+    runs: [f64; 2],
     functions: &[FunctionDiff],
 ) -> Vec<InstructionDiff> {
     let find = |side: &Side, name: &str| -> Option<Annotation> {
@@ -149,16 +150,16 @@ pub(super) fn instructions(
         for (left_at, right_at) in align(&texts(&left), &texts(&right)) {
             let (from, to) = (left_at.map(|at| &left[at]), right_at.map(|at| &right[at]));
             let time =
-                |side: &Side, annotation: &Option<Annotation>, i: Option<&AnnotatedInstruction>| {
-                    Some(seconds_of(side, annotation.as_ref()?, i?))
+                |run: f64, annotation: &Option<Annotation>, i: Option<&AnnotatedInstruction>| {
+                    Some(time_of(run, annotation.as_ref()?, i?))
                 };
             let row = InstructionDiff {
                 function: function.function.clone(),
                 address_before: from.map(|one| one.address),
                 address_after: to.map(|one| one.address),
                 text: to.or(from).map(|one| one.text.clone()).unwrap_or_default(),
-                before: time(before, &one, from),
-                after: time(after, &two, to),
+                before: time(runs[0], &one, from),
+                after: time(runs[1], &two, to),
                 count_before: from.and_then(|one| one.count),
                 count_after: to.and_then(|one| one.count),
             };

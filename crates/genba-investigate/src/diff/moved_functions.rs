@@ -7,7 +7,7 @@ use genba_symbols::without_parameters;
 
 use super::Side;
 use super::function_rows::{Key, Row, base};
-use super::lines_and_instructions::seconds_of;
+use super::lines_and_instructions::time_of;
 
 /// Maximum residual share of its calls (or time) for a function to be gone.
 const MAX_RESIDUAL_SHARE: f64 = 0.1;
@@ -15,15 +15,15 @@ const MAX_RESIDUAL_SHARE: f64 = 0.1;
 /// Seconds and executions of inlined code, by inlined function, then by the function that contains it.
 pub(super) type Inlined = BTreeMap<String, BTreeMap<String, (f64, u64)>>;
 
-/// Returns the inlined code of a side.
-pub(super) fn inlined(side: &Side) -> Inlined {
+/// Returns the inlined code of a side, a run of which takes `run`.
+pub(super) fn inlined(side: &Side, run: f64) -> Inlined {
     let mut all = Inlined::new();
     for annotation in &side.annotations {
         for one in &annotation.instructions {
             let Some(name) = &one.inlined else { continue };
             let inside = all.entry(plain(name)).or_default();
             let entry = inside.entry(annotation.function.clone()).or_default();
-            entry.0 += seconds_of(side, annotation, one);
+            entry.0 += time_of(run, annotation, one);
             entry.1 = entry.1.max(one.count.unwrap_or(0));
         }
     }

@@ -15,9 +15,14 @@ const MAX_FUNCTIONS: usize = 400;
 /// Returns the difference of two profiles of the same workload.
 #[must_use]
 pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
-    let (rows_before, rows_after) = (rows(before), rows(after));
-    let inlined_before = inlined(before);
-    let inlined_after = inlined(after);
+    // Where one side has no seconds, both are shares: the two could not be subtracted.
+    let runs = match (before.seconds, after.seconds) {
+        (Some(before), Some(after)) => [before, after],
+        _ => [1.0, 1.0],
+    };
+    let (rows_before, rows_after) = (rows(before, runs[0]), rows(after, runs[1]));
+    let inlined_before = inlined(before, runs[0]);
+    let inlined_after = inlined(after, runs[1]);
     let callers_before = callers(before);
     let moves = Moves {
         callers_before: &callers_before,
@@ -115,8 +120,8 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
     ProfileDiff {
         before: of_side(before),
         after: of_side(after),
-        lines: lines(before, after),
-        instructions: instructions(before, after, &functions),
+        lines: lines(before, after, runs),
+        instructions: instructions(before, after, runs, &functions),
         functions,
         notes,
     }
@@ -234,6 +239,39 @@ mod unit {
         assert!(is_gone(&timed(1.0), Some(&timed(0.05))));
         assert!(!is_gone(&timed(1.0), Some(&timed(0.5))));
         assert!(!is_gone(&Row::default(), None));
+    }
+
+    #[test]
+    fn sides_of_which_one_has_no_seconds_are_compared_by_shares() {
+        let event = genba_model::Event {
+            name: "weight".to_owned(),
+            hardware: false,
+            frequency_hz: 0,
+            kernel: false,
+            precision: genba_model::Precision::Skid,
+        };
+        let unit = genba_model::SampleUnit::Count;
+        let mut builder = genba_model::SampledDetailBuilder::new(event, unit, Vec::new());
+        let thread = builder.thread(genba_model::SampledThread::default());
+        for (name, weight) in [("a", 30), ("b", 70)] {
+            let frame = builder.named_frame(name, genba_model::CodeKind::User);
+            let stack = builder.stack(None, frame);
+            builder.detail.samples.push(genba_model::Sampled {
+                thread,
+                stack,
+                time_ns: None,
+                weight,
+                samples: 0,
+            });
+        }
+        let untimed = Side::of_samples("untimed", &builder.detail, "collapsed stacks");
+        let mut timed = untimed.clone();
+        timed.seconds = Some(8.0);
+        let found = diff(&timed, &untimed);
+        assert_eq!(found.functions.len(), 2);
+        for one in found.functions {
+            assert!(one.change.value.abs() < 1e-12, "{one:?}");
+        }
     }
 
     #[test]

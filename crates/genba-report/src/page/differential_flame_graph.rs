@@ -8,7 +8,7 @@ use genba_model::{ProfileDiff, StackTree};
 use genba_units::format;
 
 use super::flame_graph::{Graph, MAX_LEVELS, MIN_FRAME_SHARE, Node, draw};
-use crate::wording::profile_diff as wording;
+use crate::wording::profile_diff::TimeUnit;
 
 /// Changes of less than this share of the larger total have no colour. Chosen.
 const MIN_COLOURED_SHARE: f64 = 0.005;
@@ -23,14 +23,8 @@ pub(super) fn graphs(out: &mut String, diff: &ProfileDiff, stacks: [&StackTree; 
     if before == 0 || after == 0 {
         return;
     }
-    // Per run, where it is known how long one takes; shares of the time otherwise.
-    let seconds = diff.before.seconds.zip(diff.after.seconds);
-    let (of_before, of_after) = seconds.unwrap_or((1.0, 1.0));
-    let unit = if seconds.is_some() {
-        Unit::Seconds
-    } else {
-        Unit::Share
-    };
+    let unit = TimeUnit::of(diff);
+    let (of_before, of_after) = (unit.whole(&diff.before), unit.whole(&diff.after));
     let before = Side {
         stacks: stacks[0],
         unit_per_weight: of_before / before as f64,
@@ -58,39 +52,6 @@ pub(super) fn graphs(out: &mut String, diff: &ProfileDiff, stacks: [&StackTree; 
     out.push_str("</details>\n");
 }
 
-/// What widths are.
-#[derive(Clone, Copy)]
-enum Unit {
-    Seconds,
-    Share,
-}
-
-impl Unit {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Seconds => "time per run",
-            Self::Share => "share of the samples",
-        }
-    }
-
-    fn amount(self, value: f64) -> String {
-        match self {
-            Self::Seconds => format::seconds(value),
-            Self::Share => format::share(value),
-        }
-    }
-
-    fn change(self, value: f64) -> String {
-        match self {
-            Self::Seconds => wording::change(value),
-            Self::Share => {
-                let sign = if value < 0.0 { '−' } else { '+' };
-                format!("{sign}{}", format::share(value.abs()))
-            }
-        }
-    }
-}
-
 /// The stacks of one profile.
 struct Side<'a> {
     stacks: &'a StackTree,
@@ -103,7 +64,7 @@ fn graph(
     shown: &Side<'_>,
     other: &Side<'_>,
     sign: f64,
-    unit: Unit,
+    unit: TimeUnit,
     largest: f64,
 ) {
     let least = shown.stacks.total() as f64 * MIN_FRAME_SHARE;

@@ -7,7 +7,7 @@ use genba_units::format;
 
 use super::{SCRIPT, SCRIPT_HASH, differential_flame_graph, document};
 use crate::escape_html::escape_fit;
-use crate::wording::profile_diff as wording;
+use crate::wording::profile_diff::{self as wording, TimeUnit};
 
 /// Maximum number of rows of a table.
 const MAX_ROWS: usize = 60;
@@ -81,7 +81,7 @@ fn totals(out: &mut String, diff: &ProfileDiff) {
             out,
             "<div class=\"fact\"><small>change</small><span class=\"big\">{}</span>\
              <br><small>{ratio}</small></div>",
-            wording::change(after - before),
+            TimeUnit::Seconds.change(after - before),
         );
     }
     out.push_str("</div>\n");
@@ -90,7 +90,8 @@ fn totals(out: &mut String, diff: &ProfileDiff) {
 /// Adds the functions: bold where the change is more than chance, with a bar to either side.
 fn functions(out: &mut String, diff: &ProfileDiff) {
     let counted = diff.functions.iter().any(|one| one.calls.is_some());
-    let remarked = (diff.functions.iter()).any(|one| !wording::remarks(one).is_empty());
+    let unit = TimeUnit::of(diff);
+    let remarked = (diff.functions.iter()).any(|one| !wording::remarks(one, unit).is_empty());
     let optional = |shown: bool, cell: &str| {
         if shown {
             cell.to_owned()
@@ -106,7 +107,7 @@ fn functions(out: &mut String, diff: &ProfileDiff) {
         optional(remarked, "<th class=\"l\">its code</th>"),
     );
     let time = |time: Option<genba_model::Estimate>| {
-        time.map_or("—".to_owned(), |time| format::seconds(time.value))
+        time.map_or("—".to_owned(), |time| unit.amount(time.value))
     };
     let largest = (diff.functions.iter())
         .map(|one| one.change.value.abs())
@@ -123,7 +124,7 @@ fn functions(out: &mut String, diff: &ProfileDiff) {
             out,
             "<tr><td class=\"n {colour}\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
              {}<td class=\"l name\">{}</td>{}</tr>",
-            wording::change(one.change.value),
+            unit.change(one.change.value),
             bar(one.change.value / largest, colour),
             time(one.before),
             time(one.after),
@@ -136,13 +137,14 @@ fn functions(out: &mut String, diff: &ProfileDiff) {
                 remarked,
                 &format!(
                     "<td class=\"l\">{}</td>",
-                    escape_fit(&wording::remarks(one), 600)
+                    escape_fit(&wording::remarks(one, unit), 600)
                 )
             ),
         );
     }
     out.push_str("</tbody></table></div>\n");
-    if few > 0 {
+    let counted_samples = diff.before.samples > 0 && diff.after.samples > 0;
+    if few > 0 && counted_samples {
         out.push_str(
             "<p class=\"note dim\">Grey changes are within what the number of samples allows by chance.</p>\n",
         );
@@ -171,6 +173,7 @@ fn lines(out: &mut String, diff: &ProfileDiff) {
     if diff.lines.is_empty() {
         return;
     }
+    let unit = TimeUnit::of(diff);
     let counted = diff.lines.iter().any(|line| line.executions.is_some());
     let _ = writeln!(
         out,
@@ -196,7 +199,7 @@ fn lines(out: &mut String, diff: &ProfileDiff) {
             out,
             "<tr><td class=\"n\">{}</td>{executions}<td class=\"l place\">{}:{}</td>\
              <td class=\"l name\"><code>{}</code>{inside}</td></tr>",
-            wording::change(line.after - line.before),
+            unit.change(line.after - line.before),
             escape_fit(crate::safe_text::file_name(&line.file), 120),
             line.line,
             escape_fit(line.text.as_deref().unwrap_or_default().trim(), 300),
@@ -215,7 +218,8 @@ fn instructions(out: &mut String, diff: &ProfileDiff) {
          <th class=\"l\">function</th></tr>\
          </thead><tbody>\n",
     );
-    let time = |time: Option<f64>| time.map_or("—".to_owned(), format::seconds);
+    let unit = TimeUnit::of(diff);
+    let time = |time: Option<f64>| time.map_or("—".to_owned(), |time| unit.amount(time));
     let count = |count: Option<u64>| count.map_or("—".to_owned(), |n| format::count(n as f64));
     for one in diff.instructions.iter().take(MAX_ROWS * 10) {
         let _ = writeln!(

@@ -5,7 +5,7 @@ use genba_units::format;
 
 use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::wording::profile_diff as wording;
+use crate::wording::profile_diff::{self as wording, TimeUnit};
 use crate::{Screen, safe_text};
 
 /// Minimum change of a function to be shown, as a share of a run's time.
@@ -47,19 +47,19 @@ fn head(out: &mut String, diff: &ProfileDiff, screen: Screen) {
     out.push_str(&format!("{}\n", screen.paint(HEAD, &line)));
 }
 
-fn side(time: Option<Estimate>) -> String {
-    time.map_or_else(|| "—".to_owned(), |time| format::seconds(time.value))
+fn side(time: Option<Estimate>, unit: TimeUnit) -> String {
+    time.map_or_else(|| "—".to_owned(), |time| unit.amount(time.value))
 }
 
-/// Seconds of a run of the side that takes longer; 0 where times are not known.
-fn seconds_of_larger(diff: &ProfileDiff) -> f64 {
-    let of = |seconds: Option<f64>| seconds.unwrap_or(0.0);
-    of(diff.before.seconds).max(of(diff.after.seconds))
+/// Time of a run of the side that takes longer.
+fn larger(diff: &ProfileDiff, unit: TimeUnit) -> f64 {
+    unit.whole(&diff.before).max(unit.whole(&diff.after))
 }
 
 fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
     let counted = diff.functions.iter().any(|one| one.calls.is_some());
-    let timed = diff.before.seconds.is_some();
+    let unit = TimeUnit::of(diff);
+    let timed = (diff.functions.iter()).any(|one| one.before.is_some() || one.after.is_some());
     let mut columns = vec![];
     if timed {
         columns.extend([
@@ -74,14 +74,15 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
     columns.extend([Column::flexible("function", 14), Column::flexible("", 14)]);
     let mut table = Table::new(columns);
     // Functions that neither moved nor changed noticeably are not shown.
-    let whole = seconds_of_larger(diff);
+    let whole = larger(diff, unit);
     let is_shown = |one: &&FunctionDiff| {
         !timed || !one.moved.is_empty() || one.change.value.abs() >= MIN_SHARE_OF_CHANGE * whole
     };
     if !diff.functions.iter().any(|one| is_shown(&one)) {
         out.push_str(&format!(
-            "  no function changed by more than {} of a run\n",
-            format::share(MIN_SHARE_OF_CHANGE)
+            "  no function changed by more than {} of {}\n",
+            format::share(MIN_SHARE_OF_CHANGE),
+            unit.whole_name()
         ));
         return;
     }
@@ -93,16 +94,16 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
             _ => HOT,
         };
         if timed {
-            row.push(Cell::new(wording::change(one.change.value), style));
-            row.push(side(one.before).into());
-            row.push(side(one.after).into());
+            row.push(Cell::new(unit.change(one.change.value), style));
+            row.push(side(one.before, unit).into());
+            row.push(side(one.after, unit).into());
         }
         if counted {
             row.push(Cell::new(wording::pair(one.calls), DIM));
             row.push(Cell::new(wording::pair(one.instructions), DIM));
         }
         row.push(Cell::new(one.function.as_str(), STRONG));
-        row.push(wording::remarks(one).into());
+        row.push(wording::remarks(one, unit).into());
         table.row(row);
     }
     out.push_str(&table.render(screen));
@@ -112,6 +113,7 @@ fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
     if diff.lines.is_empty() {
         return;
     }
+    let unit = TimeUnit::of(diff);
     let mut table = Table::new(vec![
         Column::right("change"),
         Column::right("executions"),
@@ -126,7 +128,7 @@ fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
         };
         let at = format!("{}:{}", safe_text::file_name(&line.file), line.line);
         table.row(vec![
-            wording::change(line.after - line.before).into(),
+            unit.change(line.after - line.before).into(),
             Cell::new(wording::pair(line.executions), DIM),
             Cell::new(at, STRONG),
             line.text.clone().unwrap_or_default().trim().into(),
@@ -141,9 +143,10 @@ fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Scree
     let gap = |one: &genba_model::InstructionDiff| {
         (one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).abs()
     };
-    let least = MIN_SHARE_OF_CHANGE * seconds_of_larger(diff);
+    let unit = TimeUnit::of(diff);
+    let least = MIN_SHARE_OF_CHANGE * larger(diff, unit);
     let mut all: Vec<_> = (diff.instructions.iter())
-        .filter(|one| least == 0.0 || gap(one) >= least)
+        .filter(|one| gap(one) >= least)
         .collect();
     if all.is_empty() {
         return;
@@ -166,7 +169,8 @@ fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Scree
         };
         let address = one.address_after.or(one.address_before);
         table.row(vec![
-            wording::change(one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).into(),
+            unit.change(one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0))
+                .into(),
             Cell::new(times, DIM),
             one.text.as_str().into(),
             Cell::new(one.function.as_str(), STRONG),

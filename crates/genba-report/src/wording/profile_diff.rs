@@ -3,22 +3,74 @@
 use genba_model::{DiffSide, FunctionDiff, Moved, MovedHow, ProfileDiff};
 use genba_units::format;
 
-/// Returns a change of time with its sign: `+1.2 ms`.
-pub(crate) fn change(seconds: f64) -> String {
-    let sign = if seconds < 0.0 { '−' } else { '+' };
-    format!("{sign}{}", format::seconds(seconds.abs()))
+/// The unit of the times of a differential profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    /// Seconds of a run.
+    Seconds,
+    /// Shares of the samples, where it is not known how long a run takes.
+    Share,
+}
+
+impl TimeUnit {
+    /// Returns the unit of a differential profile.
+    pub(crate) fn of(diff: &ProfileDiff) -> Self {
+        match diff.before.seconds.is_some() && diff.after.seconds.is_some() {
+            true => Self::Seconds,
+            false => Self::Share,
+        }
+    }
+
+    /// Returns what the times are: `time per run`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "time per run",
+            Self::Share => "share of the samples",
+        }
+    }
+
+    /// Returns what a time of a whole side is called: `a run`.
+    pub(crate) fn whole_name(self) -> &'static str {
+        match self {
+            Self::Seconds => "a run",
+            Self::Share => "the samples",
+        }
+    }
+
+    /// Returns the time of a whole side.
+    pub(crate) fn whole(self, side: &DiffSide) -> f64 {
+        match self {
+            Self::Seconds => side.seconds.unwrap_or(0.0),
+            Self::Share => 1.0,
+        }
+    }
+
+    /// Returns a time: `1.2 ms`, `3.1 %`.
+    pub(crate) fn amount(self, value: f64) -> String {
+        match self {
+            Self::Seconds => format::seconds(value),
+            Self::Share => format::share(value),
+        }
+    }
+
+    /// Returns a change with its sign: `+1.2 ms`.
+    pub(crate) fn change(self, value: f64) -> String {
+        let sign = if value < 0.0 { '−' } else { '+' };
+        format!("{sign}{}", self.amount(value.abs()))
+    }
 }
 
 /// Samples by which a function must change: from none to six happens by chance in 3 % of the cases (a sample
 /// is as likely on either side: 2 · 2⁻⁶).
 const MIN_SAMPLES_OF_CHANGE: f64 = 6.0;
 
-/// Returns whether a function changed by more than what its samples allow by chance.
+/// Returns whether a function changed by more than what its samples allow by chance; never where their number
+/// is unknown.
 pub(crate) fn is_more_than_chance(diff: &ProfileDiff, one: &FunctionDiff) -> bool {
+    let unit = TimeUnit::of(diff);
     let per_sample = |side: &DiffSide| {
         let samples = side.samples as f64 / side.runs.max(1.0);
-        side.seconds
-            .map_or(0.0, |seconds| seconds / samples.max(1.0))
+        unit.whole(side) / samples.max(1.0)
     };
     let least = per_sample(&diff.before).max(per_sample(&diff.after)) * MIN_SAMPLES_OF_CHANGE;
     let excludes_zero = one.change.high < 0.0 || one.change.low > 0.0;
@@ -27,21 +79,22 @@ pub(crate) fn is_more_than_chance(diff: &ProfileDiff, one: &FunctionDiff) -> boo
 }
 
 /// Returns where the code of a function moved.
-pub(crate) fn moved(moved: &Moved) -> String {
+pub(crate) fn moved(moved: &Moved, unit: TimeUnit) -> String {
     let how = match moved.how {
         MovedHow::Inlined => "inlined into",
         MovedHow::Likely => "likely inlined into",
         MovedHow::Cloned => "renamed to",
     };
     let time = moved.seconds.map_or(String::new(), |time| {
-        format!(" ({} there)", format::seconds(time))
+        format!(" ({} there)", unit.amount(time))
     });
     format!("{how} {}{time}", moved.into)
 }
 
 /// Returns the remarks on a function: where its code moved, what was inlined into it.
-pub(crate) fn remarks(function: &FunctionDiff) -> String {
-    let mut parts: Vec<String> = function.moved.iter().take(2).map(moved).collect();
+pub(crate) fn remarks(function: &FunctionDiff, unit: TimeUnit) -> String {
+    let moves = function.moved.iter().take(2);
+    let mut parts: Vec<String> = moves.map(|one| moved(one, unit)).collect();
     if !function.inlined_here.is_empty() {
         let shown: Vec<&str> = function
             .inlined_here

@@ -82,6 +82,31 @@ fn own_exports_have_the_figures_of_the_recording() {
 }
 
 #[test]
+fn collapsed_stacks_are_compared_by_shares() {
+    let place = scratch();
+    let write = |name: &str, text: &str| {
+        std::fs::write(place.path().join(name), text).expect("it is written");
+    };
+    write("a.collapsed", "main;parse 30\nmain;render 70\n");
+    write("b.collapsed", "main;parse 60\nmain;render 40\n");
+    let text = stdout_of(place.path(), &["diff", "a.collapsed", "b.collapsed"]);
+    let row = |function: &str| -> Vec<&str> {
+        let row = text.lines().find(|line| line.contains(function));
+        row.unwrap_or_default().split_whitespace().collect()
+    };
+    assert_eq!(
+        row("parse"),
+        ["+30", "%", "30", "%", "60", "%", "parse"],
+        "{text}"
+    );
+    assert_eq!(
+        row("render"),
+        ["−30", "%", "70", "%", "40", "%", "render"],
+        "{text}"
+    );
+}
+
+#[test]
 fn costs_of_callgrind_are_those_of_callgrind_annotate() {
     let test = "costs_of_callgrind_are_those_of_callgrind_annotate";
     let place = scratch();
