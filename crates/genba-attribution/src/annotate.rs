@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use genba_code::{Flow, SourceCache, Syntax};
 use genba_model::{
-    AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInfo, LoopVerdict, SourceLine,
+    AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInfo, LoopVerdict, NameFit,
+    SourceLine, name_fit,
 };
 
 use crate::AttributionError;
@@ -38,8 +39,8 @@ impl AnnotateOptions {
 }
 
 impl ResolvedProfile {
-    /// Annotates the function of this name: as in the profile, as in the symbol table, without
-    /// its parameters, or an address (`0x1234`) inside. Of several, the one with most samples.
+    /// Annotates the function of this name: as in the profile, as in the symbol table, the end of its path
+    /// ([`genba_model::name_fit`]), or an address (`0x1234`) inside. Of several, the one with most samples.
     ///
     /// # Errors
     /// When no such function was sampled, or its code cannot be had.
@@ -51,10 +52,13 @@ impl ResolvedProfile {
     ) -> Result<Annotation, AttributionError> {
         let hits = self.function_hits();
         let weight = |id: &FunctionId| hits[id].iter().map(|hit| hit.1.weight).sum::<u64>();
-        let mut matching: Vec<FunctionId> = hits
-            .keys()
-            .copied()
-            .filter(|id| is_meant(&self.functions[*id as usize], name))
+        let fits: Vec<(FunctionId, NameFit)> = (hits.keys())
+            .filter_map(|id| Some((*id, fit_of(&self.functions[*id as usize], name)?)))
+            .collect();
+        let best = fits.iter().map(|(_, fit)| *fit).max();
+        let mut matching: Vec<FunctionId> = (fits.into_iter())
+            .filter(|(_, fit)| Some(*fit) == best)
+            .map(|(id, _)| id)
             .collect();
         let inlined = matching.is_empty();
         if inlined {
@@ -297,7 +301,7 @@ impl ResolvedProfile {
                         frame.inlined
                             && frame
                                 .function
-                                .is_some_and(|known| is_named(&known, None, name))
+                                .is_some_and(|known| name_fit(&known, name).is_some())
                     }
                 })
             })
@@ -337,16 +341,17 @@ fn ends_in_file(path: &str, file: &str) -> bool {
     std::path::Path::new(path).ends_with(file)
 }
 
-/// Whether a function goes by this name or holds this address.
-fn is_meant(function: &Function, name: &str) -> bool {
+/// How well a name fits a function, or that it holds this address.
+fn fit_of(function: &Function, name: &str) -> Option<NameFit> {
     if let Some(address) = name
         .strip_prefix("0x")
         .and_then(|hex| u64::from_str_radix(hex, 16).ok())
     {
         let end = function.address.saturating_add(function.size.max(1));
-        return function.known && (function.address..end).contains(&address);
+        let is_inside = function.known && (function.address..end).contains(&address);
+        return is_inside.then_some(NameFit::Whole);
     }
-    is_named(&function.name, function.linkage_name.as_deref(), name)
+    symbol_fit(&function.name, function.linkage_name.as_deref(), name)
 }
 
 fn loop_cost(analysis: &LoopAnalysis, sentence: fn(&LoopVerdict) -> String) -> LoopCost {
@@ -362,12 +367,12 @@ fn loop_cost(analysis: &LoopAnalysis, sentence: fn(&LoopVerdict) -> String) -> L
     }
 }
 
-/// Whether a function that is shown as `shown` goes by this name.
-pub(crate) fn is_named(shown: &str, linkage_name: Option<&str>, name: &str) -> bool {
-    shown == name
-        || linkage_name == Some(name)
-        || genba_symbols::without_parameters(name) == shown
-        || genba_symbols::managed_method(shown).is_some_and(|method| method == name)
+/// How well a name fits a function that is shown as `shown`; its linkage name is as good.
+pub(crate) fn symbol_fit(shown: &str, linkage_name: Option<&str>, name: &str) -> Option<NameFit> {
+    match linkage_name == Some(name) {
+        true => Some(NameFit::Whole),
+        false => name_fit(shown, name),
+    }
 }
 
 fn jumps(code: &FunctionCode) -> Vec<JumpArrow> {

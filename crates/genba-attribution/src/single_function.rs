@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use genba_symbols::{FunctionSymbol, ModuleCode, ModuleId, ModuleKind, Symbolizer, word_of};
 
-use crate::annotate::is_named;
+use crate::annotate::symbol_fit;
 use crate::constants::MAX_NAME_BYTES;
 
 /// A function name that the symbol table of a module alone can find.
@@ -45,7 +45,7 @@ impl<'n> Focus<'n> {
         let meant = symbols.filter(
             |FunctionSymbol {
                  name, linkage_name, ..
-             }| { is_named(name, linkage_name.as_deref(), self.name) },
+             }| { symbol_fit(name, linkage_name.as_deref(), self.name).is_some() },
         );
         meant
             .map(|one| one.address..one.address.saturating_add(one.size))

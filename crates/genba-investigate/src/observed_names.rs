@@ -1,7 +1,7 @@
 //! Names of what bursts observed: functions, lines, instructions and memory, and whether a user asks for them.
 
 use genba_code::{Syntax, disassemble};
-use genba_model::CodePoint;
+use genba_model::{CodePoint, name_fit};
 use genba_observe::{MemoryPlace, Observations};
 use genba_symbols::Binary;
 
@@ -76,9 +76,7 @@ impl Names {
         };
         match query {
             PlaceQuery::Function(name) => {
-                let is = |function: &str| {
-                    function == name || genba_symbols::without_parameters(function) == name
-                };
+                let is = |function: &str| name_fit(function, name).is_some();
                 let symbol = binary.symbol_at(at.address);
                 symbol.is_some_and(|symbol| symbol.name == *name || is(&symbol.display_name()))
                     || binary

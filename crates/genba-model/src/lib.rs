@@ -24,6 +24,7 @@ mod dry_run;
 mod explanation;
 mod fact;
 mod fix;
+mod function_name;
 mod growth;
 mod history;
 mod host;
@@ -88,6 +89,7 @@ pub use fact::{
     QuadraticFact, ThreadFact, ThroughputLimit,
 };
 pub use fix::{Confirmation, Fix, KnownValueKind, Language, Reduction};
+pub use function_name::{NameFit, best_fits, managed_method, name_fit, without_parameters};
 pub use growth::{FittedLaw, FunctionGrowth, Growth, SizedCount};
 pub use history::{
     ChangeOrigin, HistoryChange, HistoryComparison, HistoryMeasurement, HistoryReport,

@@ -78,53 +78,6 @@ pub fn cut_name(name: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &name[..end]))
 }
 
-/// A demangled name without its parameters, template arguments kept: `ns::f<int>(char)` →
-/// `ns::f<int>`. What people type to name a function.
-#[must_use]
-pub fn without_parameters(name: &str) -> &str {
-    let bytes = name.as_bytes();
-    let mut depth = 0i32;
-    let mut i = 0;
-    while i < bytes.len() {
-        match bytes[i] {
-            b'<' => depth += 1,
-            b'>' if i > 0 && bytes[i - 1] == b'-' => {}
-            b'>' => depth -= 1,
-            b'(' if depth <= 0 && i > 0 => {
-                let rest = &name[i..];
-                if rest.starts_with("(anonymous namespace)") || name[..i].ends_with("operator") {
-                    // Not the parameters yet.
-                    i += rest.find(')').unwrap_or(0);
-                } else {
-                    return &name[..i];
-                }
-            }
-            b'o' if name[i..].starts_with("operator") => {
-                // The symbols of `operator<<` are not brackets.
-                i += "operator".len();
-                while i < bytes.len() && matches!(bytes[i], b'<' | b'>' | b'-' | b'=') {
-                    i += 1;
-                }
-                continue;
-            }
-            _ => {}
-        }
-        i += 1;
-    }
-    name
-}
-
-/// The type and name of a method that .NET's perf map names with its return type, assembly, parameters and tier:
-/// `double [App] Spectral::EvalA(int32)[OptimizedTier1]` → `Spectral::EvalA`. `None` for other names.
-#[must_use]
-pub fn managed_method(name: &str) -> Option<&str> {
-    let (_, assembly) = name.split_once(" [")?;
-    let (_, method) = assembly.split_once("] ")?;
-    let (method, parameters) = method.split_once('(')?;
-    let is_method = method.contains("::") && parameters.contains(')');
-    is_method.then_some(method)
-}
-
 struct Bounded(String);
 
 impl fmt::Write for Bounded {
@@ -147,15 +100,6 @@ fn bounded(write: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn methods_of_dotnet_are_known_by_type_and_name() {
-        let full = "void [Spectral] Spectral::Times(int32,float64[],float64[])[Optimized]";
-        assert_eq!(managed_method(full), Some("Spectral::Times"));
-        for other in ["main", "ns::f(int)", "stub<91> Allocate<FIXUP>", "a [b] c"] {
-            assert_eq!(managed_method(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn rust_and_cpp_names_are_demangled_and_others_kept() {
@@ -220,25 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_removed_and_template_arguments_kept() {
-        for (full, short) in [
-            ("foo::bar(int, char)", "foo::bar"),
-            ("foo<int (*)(char)>::bar(int)", "foo<int (*)(char)>::bar"),
-            ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
-            (
-                "ns::(anonymous namespace)::f(int)",
-                "ns::(anonymous namespace)::f",
-            ),
-            ("S::operator()(int) const", "S::operator()"),
-            ("S::operator<<(int)", "S::operator<<"),
-            ("S::operator->()", "S::operator->"),
-            ("core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"),
-        ] {
-            assert_eq!(without_parameters(full), short);
-        }
-    }
-
-    #[test]
     fn names_are_cut_on_a_character_boundary() {
         assert_eq!(cut_name("abcdef", 6), "abcdef");
         assert_eq!(cut_name("äääääää", 6), "ä…");
@@ -249,10 +174,7 @@ mod tests {
         fn arbitrary_names_do_not_panic(name in "(_Z|_R|_ZN)?[A-Za-z0-9_<>(),.@$]{0,200}|.{0,50}") {
             if let Some(out) = demangle(&name) {
                 prop_assert!(out.len() <= MAX_DEMANGLED);
-                let short = without_parameters(&out);
-                prop_assert!(out.starts_with(short));
             }
-            let _ = without_parameters(&name);
             prop_assert!(cut_name(&name, 20).len() <= 20 || name.len() <= 20);
         }
     }

@@ -42,10 +42,7 @@ pub use binary::{Binary, FramesIn};
 pub use build_id::{build_id_from_hex, hex, same_build_id};
 pub use data_symbols::DataSymbol;
 pub use debuginfod::Debuginfod;
-pub use demangle::{
-    MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, managed_method,
-    without_parameters,
-};
+pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief};
 pub use dwarf::{CodeFrame, CompileUnit, FunctionInfo, SourceLocation};
 pub use elf::{Section, Segment};
 pub use elf_symbol_entries::Binding;

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::demangle::{MAX_MANGLED, demangle, without_parameters};
+use genba_model::without_parameters;
+
+use crate::demangle::{MAX_MANGLED, demangle};
 use crate::elf::{Layout, Section};
 use crate::elf_symbol_entries::{self, Binding, RawSymbol};
 use crate::file_bytes::FileBytes;

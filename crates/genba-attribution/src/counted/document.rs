@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts};
+use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts, best_fits};
 use genba_profile::reader::ModuleId;
 
 use super::calls::{call_sites, node};
@@ -238,13 +238,10 @@ fn unit(per: &PerUnit, functions: &[CountedFunction]) -> Result<Per, Attribution
             units: *units,
         }),
         PerUnit::Calls(name) => {
-            let named: Vec<&CountedFunction> = functions
-                .iter()
-                .filter(|f| {
-                    f.function == *name || genba_symbols::without_parameters(name) == f.function
-                })
-                .collect();
-            let units = named.iter().map(|f| f.calls).max().unwrap_or(0);
+            let names = functions.iter().map(|f| f.function.as_str());
+            let named = best_fits(names, name);
+            let calls = named.iter().map(|&index| functions[index].calls);
+            let units = calls.max().unwrap_or(0);
             if units == 0 {
                 return Err(AttributionError::NotCalled {
                     name: name.clone(),

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use genba_model::{Moved, MovedHow};
-use genba_symbols::without_parameters;
+use genba_model::{Moved, MovedHow, without_parameters};
 
 use super::Side;
 use super::function_rows::{Key, Row, base};

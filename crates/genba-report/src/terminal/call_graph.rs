@@ -1,6 +1,6 @@
 //! Callers and callees of a function: with counts as in gprof's call graph, or by samples.
 
-use genba_model::{Counts, Profile};
+use genba_model::{Counts, Profile, best_fits};
 use genba_units::format;
 
 use super::counts::{amount, part, totals_legend};
@@ -41,23 +41,19 @@ pub(super) fn of_counts(counts: &Counts, wanted: &str, limit: usize, screen: Scr
     out
 }
 
-/// Returns the indices of the functions of this name, or, where there are none, of those whose name
-/// contains it.
+/// Returns the indices of the functions that this name means, or, where there are none, of those whose
+/// name contains it.
 fn named<'a>(names: impl Iterator<Item = &'a str> + Clone, wanted: &str) -> Vec<usize> {
-    let matching = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
-        let indexed = names.clone().enumerate();
-        indexed
-            .filter(|(_, name)| fits(name))
-            .map(|(index, _)| index)
-            .collect()
-    };
-    let same = matching(&|name| name == wanted);
-    if same.is_empty() {
-        matching(&|name| name.contains(wanted))
-    } else {
-        same
+    let meant = best_fits(names.clone(), wanted);
+    if !meant.is_empty() {
+        return meant;
     }
 }
+    let indexed = names.enumerate();
+    indexed
+        .filter(|(_, name)| name.contains(wanted))
+        .map(|(index, _)| index)
+        .collect()
 
 fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Screen) {
     let f = &counts.functions[index];

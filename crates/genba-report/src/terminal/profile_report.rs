@@ -34,7 +34,7 @@ pub struct ReportOptions {
     pub limit: usize,
     /// Rows whose self and total are below this share are not shown.
     pub min_share: f64,
-    /// Show callers and callees of the functions of this name (or, where there are none, of those
+    /// Show callers and callees of the functions that this name means (or, where there are none, of those
     /// whose name contains it) instead of the table.
     pub calls_of: Option<String>,
 }

@@ -446,7 +446,7 @@ fn cpp_functions_are_found_by_full_brief_and_mangled_name() {
     assert!(binary.find(&full).contains(&found));
     assert!(
         binary
-            .find(genba_symbols::without_parameters(&full))
+            .find(genba_model::without_parameters(&full))
             .contains(&found)
     );
     assert!(binary.find(&found.name).contains(&found));

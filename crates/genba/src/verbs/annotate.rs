@@ -52,8 +52,8 @@ pub struct Args {
     #[command(flatten)]
     json: JsonArgs,
 
-    /// Function: its name, its linkage name, an address in it, a source line (`file.c:12`), or the number of a finding of the
-    /// case.
+    /// Function: its name or the end of it (`Basket::has`), its linkage name, an address in it, a source line (`file.c:12`),
+    /// or the number of a finding of the case.
     function: String,
 }
 
