@@ -9,7 +9,7 @@ use genba_model::{
 };
 
 use crate::AttributionError;
-use crate::constants::{MAX_MISSING_SOURCES, MAX_NAMES_IN_HINT};
+use crate::constants::{MAX_MISSING_SOURCES, MAX_NAMES_IN_HINT, MAX_NEAREST_LINES};
 use crate::function_code::FunctionCode;
 use crate::resolved_profile::{Function, FunctionId, ResolvedProfile, share_of};
 use crate::sample_sums::{AddressHits, Hits};
@@ -66,9 +66,15 @@ impl ResolvedProfile {
         }
         matching.sort_by_key(|id| (std::cmp::Reverse(weight(id)), *id));
         let Some(&id) = matching.first() else {
-            return Err(AttributionError::NoSuchFunction {
-                name: name.to_owned(),
-                hint: self.hint(name, &hits),
+            return Err(match source_line(name) {
+                Some((file, line)) => AttributionError::NoSamplesAtLine {
+                    place: name.to_owned(),
+                    hint: self.nearest_lines(file, line, &hits),
+                },
+                None => AttributionError::NoSuchFunction {
+                    name: name.to_owned(),
+                    hint: self.hint(name, &hits),
+                },
             });
         };
         let mut annotation = self.annotate_function(id, &hits[&id], options, sources)?;
@@ -279,7 +285,6 @@ impl ResolvedProfile {
             .collect()
     }
 
-    /// What to say when no function of this name was sampled.
     /// The functions with samples at this source line (`file.c:15`), or in a function of this name that
     /// is inlined there.
     fn functions_around(
@@ -309,6 +314,41 @@ impl ResolvedProfile {
         hits.keys().copied().filter(|&id| is_around(id)).collect()
     }
 
+    /// What to say when a source line has no samples: the nearest lines of its file that have some.
+    fn nearest_lines(
+        &self,
+        file: &str,
+        line: u32,
+        hits: &HashMap<FunctionId, AddressHits>,
+    ) -> String {
+        let mut sampled: BTreeSet<u32> = BTreeSet::new();
+        for (id, hits) in hits {
+            let module = self.functions[*id as usize].module;
+            for &(address, _) in hits {
+                let frames = self.code.frames_at(module, address).into_iter();
+                let of_file = frames.filter(|frame| {
+                    (frame.file.as_deref()).is_some_and(|at| ends_in_file(at, file))
+                });
+                sampled.extend(of_file.filter_map(|frame| frame.line));
+            }
+        }
+        let mut nearest: Vec<u32> = sampled.into_iter().collect();
+        nearest.sort_by_key(|near| near.abs_diff(line));
+        nearest.truncate(MAX_NEAREST_LINES);
+        nearest.sort_unstable();
+        let places: Vec<String> = (nearest.iter())
+            .map(|near| format!("{file}:{near}"))
+            .collect();
+        match places.as_slice() {
+            [] => format!(
+                ", and none in {file}; `genba report --by line` lists the lines that have some"
+            ),
+            [only] => format!("; the nearest sampled line is {only}"),
+            several => format!("; the nearest sampled lines are {}", several.join(", ")),
+        }
+    }
+
+    /// What to say when no function of this name was sampled.
     fn hint(&self, name: &str, hits: &HashMap<FunctionId, AddressHits>) -> String {
         let lower = name.to_lowercase();
         let mut near: Vec<(u64, &str)> = hits
@@ -330,7 +370,7 @@ impl ResolvedProfile {
 }
 
 /// The file and line of `file.c:15`; `None` for names of functions.
-fn source_line(name: &str) -> Option<(&str, u32)> {
+pub(crate) fn source_line(name: &str) -> Option<(&str, u32)> {
     let (file, line) = name.rsplit_once(':')?;
     let is_file = !file.is_empty() && !file.ends_with(':');
     is_file.then_some((file, line.parse().ok()?))

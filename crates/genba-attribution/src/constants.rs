@@ -40,6 +40,9 @@ pub(crate) const MIN_NATIVE_SECONDS: f64 = 0.002;
 /// Similar names that an error lists. Chosen.
 pub(crate) const MAX_NAMES_IN_HINT: usize = 5;
 
+/// Sampled lines near one without samples that an error lists. Chosen.
+pub(crate) const MAX_NEAREST_LINES: usize = 3;
+
 /// Source files that were not found and are named. Chosen.
 pub(crate) const MAX_MISSING_SOURCES: usize = 3;
 

@@ -32,6 +32,14 @@ pub enum AttributionError {
         /// Similar names, or the command that lists them.
         hint: String,
     },
+    /// No sample is at this source line.
+    #[error("no samples at {place}{hint}")]
+    NoSamplesAtLine {
+        /// The requested file and line.
+        place: String,
+        /// The nearest lines, or the command that lists them.
+        hint: String,
+    },
     /// The function whose calls are the unit was not called.
     #[error("no function named `{name}` was called{hint}")]
     NotCalled {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use genba_symbols::{FunctionSymbol, ModuleCode, ModuleId, ModuleKind, Symbolizer, word_of};
 
-use crate::annotate::symbol_fit;
+use crate::annotate::{source_line, symbol_fit};
 use crate::constants::MAX_NAME_BYTES;
 
 /// A function name that the symbol table of a module alone can find.
@@ -15,10 +15,10 @@ pub(crate) struct Focus<'n> {
 }
 
 impl<'n> Focus<'n> {
-    /// `None` for names that a symbol table does not decide: addresses, operators, functions
+    /// `None` for names that a symbol table does not decide: addresses, source lines, operators, functions
     /// without a name.
     pub(crate) fn new(name: &'n str) -> Option<Self> {
-        if name.starts_with("0x") || name.len() > MAX_NAME_BYTES {
+        if name.starts_with("0x") || name.len() > MAX_NAME_BYTES || source_line(name).is_some() {
             return None;
         }
         let word = word_of(name)?;

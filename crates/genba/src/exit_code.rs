@@ -136,6 +136,7 @@ impl From<AttributionError> for Failure {
         let exit = match error {
             AttributionError::Read(_)
             | AttributionError::NoSuchFunction { .. }
+            | AttributionError::NoSamplesAtLine { .. }
             | AttributionError::NoDataAddresses { .. }
             | AttributionError::NotCalled { .. } => Exit::Usage,
             AttributionError::NoSamples { .. } => Exit::TargetFailed,

@@ -98,6 +98,12 @@ impl RecordingArgs {
         Ok(imported.map(profile))
     }
 
+    /// The input as the user gave it.
+    pub fn given_input(&self) -> Option<String> {
+        let input = self.input.as_ref()?;
+        Some(input.to_string_lossy().into_owned())
+    }
+
     fn input(&self) -> &Path {
         self.input.as_deref().unwrap_or(Path::new(DEFAULT_INPUT))
     }

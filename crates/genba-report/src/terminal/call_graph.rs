@@ -4,6 +4,7 @@ use genba_model::{Counts, Profile, best_fits};
 use genba_units::format;
 
 use super::counts::{amount, part, totals_legend};
+use super::profile_report::ReportOptions;
 use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{counts, profile};
@@ -48,12 +49,12 @@ fn named<'a>(names: impl Iterator<Item = &'a str> + Clone, wanted: &str) -> Vec<
     if !meant.is_empty() {
         return meant;
     }
-}
     let indexed = names.enumerate();
     indexed
         .filter(|(_, name)| name.contains(wanted))
         .map(|(index, _)| index)
         .collect()
+}
 
 fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Screen) {
     let f = &counts.functions[index];
@@ -175,7 +176,12 @@ fn side(
 }
 
 /// Renders the functions named `wanted`, each with its callers and callees by samples.
-pub(super) fn of_samples(profile: &Profile, wanted: &str, limit: usize, screen: Screen) -> String {
+pub(super) fn of_samples(
+    profile: &Profile,
+    wanted: &str,
+    options: &ReportOptions,
+    screen: Screen,
+) -> String {
     if !profile.stacks {
         return "  this profile has no call stacks: record with -g or --call-graph dwarf\n"
             .to_owned();
@@ -183,10 +189,22 @@ pub(super) fn of_samples(profile: &Profile, wanted: &str, limit: usize, screen: 
     let names = profile.functions.iter().map(|f| f.function.as_str());
     let found = named(names, wanted);
     if found.is_empty() {
-        return format!(
-            "  no function in this profile is named {0}\n  where it was inlined: genba annotate {0}\n",
+        let mut text = format!(
+            "  no function in this profile is named {}\n",
             safe_text::fit(wanted, 60)
         );
+        // The code of another program's profile is not known.
+        if profile.imported_from.is_none() {
+            let input = options.input.iter().flat_map(|input| ["-i", input]);
+            let words = ["genba", "annotate"]
+                .into_iter()
+                .chain(input)
+                .chain([wanted]);
+            let words: Vec<String> = words.map(str::to_owned).collect();
+            let command = safe_text::command(&words);
+            text.push_str(&format!("  where it was inlined: {command}\n"));
+        }
+        return text;
     }
     let mut out = String::new();
     let beyond = found.len().saturating_sub(MAX_FUNCTIONS);
@@ -230,7 +248,7 @@ pub(super) fn of_samples(profile: &Profile, wanted: &str, limit: usize, screen: 
                 Column::flexible("", 16),
                 Column::flexible("", 8),
             ]);
-            for &(share, far) in list.iter().take(limit) {
+            for &(share, far) in list.iter().take(options.limit) {
                 let Some(other) = profile.functions.get(far) else {
                     continue;
                 };

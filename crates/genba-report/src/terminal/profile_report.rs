@@ -39,6 +39,8 @@ pub struct ReportOptions {
     pub calls_of: Option<String>,
 }
 
+    /// The recording that a proposed command reads, as it was given; none where it is the default.
+    pub input: Option<String>,
 impl Default for ReportOptions {
     fn default() -> Self {
         Self {
@@ -48,6 +50,7 @@ impl Default for ReportOptions {
             calls_of: None,
         }
     }
+            input: None,
 }
 
 /// Renders the report.
@@ -72,12 +75,7 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
     }
     out.push('\n');
     if let Some(wanted) = &options.calls_of {
-        out.push_str(&call_graph::of_samples(
-            profile,
-            wanted,
-            options.limit,
-            screen,
-        ));
+        out.push_str(&call_graph::of_samples(profile, wanted, options, screen));
     } else {
         let (table, shown, all) = match options.by {
             By::Function => functions(profile, options, screen.columns()),

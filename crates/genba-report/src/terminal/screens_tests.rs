@@ -176,6 +176,12 @@ fn missing_runs_and_samples_are_stated() {
     assert!(text.contains("no samples"), "{text}");
     let text = report(all.profile.as_ref().unwrap(), &calls_of("x"), NARROW);
     assert!(text.contains("no function in this profile"), "{text}");
+    let of_file = ReportOptions {
+        input: Some("a file.data".to_owned()),
+        ..calls_of("x")
+    };
+    let text = report(all.profile.as_ref().unwrap(), &of_file, NARROW);
+    assert!(text.contains("genba annotate -i 'a file.data' x"), "{text}");
     all.annotations[0].instructions.clear();
     all.annotations[0].jumps.clear();
     let _ = annotation(&all.annotations[0], AnnotateOptions::default(), NARROW);

@@ -121,6 +121,7 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         limit: rows(args.limit),
         min_share: args.percent_limit / 100.0,
         calls_of: args.calls,
+        input: args.recording.given_input(),
     };
     output.result(&terminal::report(&profile, &options, output.screen()))?;
     Ok(Exit::Done)

@@ -363,7 +363,14 @@ fn inlined_functions_and_source_lines_can_be_annotated() {
             "{place}: {found}"
         );
     }
-    for place in ["looku", "other.c:4"] {
+    for (place, answer) in [
+        ("looku", "no samples in a function named `looku`"),
+        ("other.c:4", "no samples at other.c:4, and none in other.c"),
+        (
+            "two.c:13",
+            "no samples at two.c:13; the nearest sampled line",
+        ),
+    ] {
         let (code, _, said) = run_genba(here.path(), &["annotate", place, "-i", "recording"]);
         assert!(code == 2 && said.contains(answer), "{place}: {said}");
     }
