@@ -95,6 +95,11 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         args.run.pass_input_on();
     }
     let cancel = interrupt::token()?;
+    // A command is ended by its launcher.
+    let deadline = args
+        .pid
+        .and(args.run.timeout)
+        .map(|time| Instant::now() + time);
     let directory = PrivateDirectory::new("top").map_err(|error| {
         let place = std::env::temp_dir();
         let place = place.display();
@@ -106,9 +111,17 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let seen = match open(&path, window, &recorder, &cancel) {
         Ok(Some(tail)) => {
             if once {
-                print_once(&args, tail, &recorder, directory.path(), &cancel, output)
+                print_once(
+                    &args,
+                    tail,
+                    &recorder,
+                    directory.path(),
+                    deadline,
+                    &cancel,
+                    output,
+                )
             } else {
-                watch(&args, tail, &recorder, directory.path(), &cancel)
+                watch(&args, tail, &recorder, directory.path(), deadline, &cancel)
             }
         }
         Ok(None) => Ok(()),
@@ -185,17 +198,19 @@ fn open(
     }
 }
 
-/// Prints the table of one window.
+/// Prints the table of one window, which ends at the deadline at the latest.
 fn print_once(
     args: &Args,
     mut tail: RecordingTail,
     recorder: &Recorder,
     directory: &Path,
+    deadline: Option<Instant>,
     cancel: &Cancel,
     output: &Output,
 ) -> Result<(), Failure> {
     let mut load = thread_load(args);
-    let until = Instant::now() + args.window;
+    let window_end = Instant::now() + args.window;
+    let until = deadline.map_or(window_end, |deadline| window_end.min(deadline));
     while Instant::now() < until && !recorder.is_finished() && !cancel.is_triggered() {
         // The command may not have begun yet.
         if !load.has_threads() {
@@ -204,7 +219,13 @@ fn print_once(
         std::thread::sleep(Duration::from_millis(20));
     }
     let threads = load.look();
-    if !recorder.is_finished() {
+    if args.pid.is_some() {
+        // Reads the ring buffers out; the process goes on.
+        cancel.trigger();
+        while !recorder.is_finished() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    } else if !recorder.is_finished() {
         // Ring buffers are read out at least once a second.
         std::thread::sleep(Duration::from_millis(1100));
     }
@@ -250,12 +271,13 @@ fn resolved(tail: &RecordingTail, directory: &Path) -> Result<ResolvedProfile, F
     ResolvedProfile::open(&path, &options).map_err(Failure::from)
 }
 
-/// Runs the live view until q or Ctrl-C.
+/// Runs the live view until q, Ctrl-C or the deadline.
 fn watch(
     args: &Args,
     mut tail: RecordingTail,
     recorder: &Recorder,
     directory: &Path,
+    deadline: Option<Instant>,
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let what = match args.pid {
@@ -286,7 +308,8 @@ fn watch(
                 }
             }
             terminal.draw(|frame| draw::draw(frame, &mut state))?;
-            if cancel.is_triggered() {
+            if cancel.is_triggered() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            {
                 return Ok(());
             }
             let wait = next.saturating_duration_since(Instant::now());

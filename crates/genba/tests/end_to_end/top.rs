@@ -35,6 +35,38 @@ fn once_prints_one_window_of_a_running_command() {
 }
 
 #[test]
+fn window_of_a_process_ends_with_the_time_limit() {
+    let test = "window_of_a_process_ends_with_the_time_limit";
+    let here = scratch();
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "while :; do :; done"])
+        .spawn()
+        .expect("sh starts");
+    let pid = child.id().to_string();
+    // The window would be longer than any test may take.
+    let line = [
+        "top",
+        "--window",
+        "1h",
+        "--timeout",
+        "1s",
+        "--json",
+        "-p",
+        &pid,
+    ];
+    let (code, out, err) = run_genba(here.path(), &line);
+    child.kill().expect("it still runs");
+    child.wait().expect("it ends");
+    if code == 4 {
+        genba_testing::skip(test, genba_testing::PERF_EVENT, &err);
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert!(document["samples"].as_u64() > Some(0), "{out}");
+}
+
+#[test]
 fn missing_target_is_a_usage_error() {
     let here = scratch();
     let (code, _, err) = run_genba(here.path(), &["top"]);
