@@ -134,14 +134,19 @@ impl<'a> Comparer<'a> {
         plan: &Plan,
         variants: &[usize],
     ) -> Result<Vec<SingleRun>, ExperimentError> {
-        self.measurements += 1;
-        let mut schedule = Schedule::new(plan.seed.wrapping_add(self.measurements));
         let places: Vec<usize> = (0..variants.len()).collect();
         let mut runs: Vec<Option<SingleRun>> = vec![None; variants.len()];
-        for place in schedule.block(&places) {
+        for place in self.block_order(plan, &places) {
             runs[place] = Some(self.run_once(plan, variants[place])?);
         }
         Ok(runs.into_iter().flatten().collect())
+    }
+
+    /// Returns the random order in which a block runs these variants.
+    pub fn block_order(&mut self, plan: &Plan, variants: &[usize]) -> Vec<usize> {
+        self.measurements += 1;
+        let mut schedule = Schedule::new(plan.seed.wrapping_add(self.measurements));
+        schedule.block(variants)
     }
 
     /// Runs the set-up commands of all variants of a plan.

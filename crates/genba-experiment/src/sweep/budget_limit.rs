@@ -17,6 +17,14 @@ pub(super) fn longest(budget: f64) -> f64 {
     budget * MAX_BUDGETS
 }
 
+/// Why a setting has no run: the time was spent before.
+pub(super) fn not_run(budget: f64) -> String {
+    format!(
+        "no run would have ended within {}, twice the budget",
+        format::duration(longest(budget))
+    )
+}
+
 /// Refuses a budget that so many runs of so many settings would exceed by far.
 pub(super) fn check(
     run_seconds: f64,
@@ -32,21 +40,19 @@ pub(super) fn check(
         what: format!(
             "a run takes {}, so that {runs} runs of {settings} settings take {}: the budget is {}\n  give a larger \
              --budget, or values with shorter runs",
-            format::rough_duration(run_seconds),
-            format::rough_duration(needed),
-            format::rough_duration(budget)
+            format::duration(run_seconds),
+            format::duration(needed),
+            format::duration(budget)
         ),
     })
 }
 
-/// Ends runs that would go on beyond the longest time of the sweep.
-pub(super) fn limit_runs(variants: &mut [VariantPlan], budget: f64, elapsed: f64) {
+/// Ends a run that would go on beyond the longest time of the sweep.
+pub(super) fn limit_run(variant: &mut VariantPlan, budget: f64, elapsed: f64) {
     let left = (longest(budget) - elapsed).max(MIN_RUN_SECONDS);
     let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-    for variant in variants {
-        let limit = variant.spec.timeout.map_or(left, |own| own.min(left));
-        variant.spec.timeout = Some(limit);
-    }
+    let limit = variant.spec.timeout.map_or(left, |own| own.min(left));
+    variant.spec.timeout = Some(limit);
 }
 
 #[cfg(test)]
@@ -66,12 +72,12 @@ mod tests {
     #[test]
     fn runs_end_with_the_time_that_is_left_or_their_own_limit() {
         let mut variant = VariantPlan::new("", "", genba_run::CommandSpec::direct(["true"]));
-        limit_runs(std::slice::from_mut(&mut variant), 10.0, 5.0);
+        limit_run(&mut variant, 10.0, 5.0);
         assert_eq!(variant.spec.timeout, Some(Duration::from_secs(15)));
         variant.spec.timeout = Some(Duration::from_secs(1));
-        limit_runs(std::slice::from_mut(&mut variant), 10.0, 5.0);
+        limit_run(&mut variant, 10.0, 5.0);
         assert_eq!(variant.spec.timeout, Some(Duration::from_secs(1)));
-        limit_runs(std::slice::from_mut(&mut variant), 10.0, 50.0);
+        limit_run(&mut variant, 10.0, 50.0);
         assert_eq!(variant.spec.timeout, Some(Duration::from_millis(100)));
     }
 }

@@ -168,8 +168,8 @@ impl Driver<'_, '_> {
         let end = self.rounds(&looked, INITIAL_BLOCKS - 1, "initial grid")?;
         if end.is_some() && self.block < INITIAL_BLOCKS {
             self.notes.push(format!(
-                "the budget was spent after {} blocks of the initial grid",
-                self.block
+                "the budget was spent after {} of the initial grid",
+                format::plural(u64::from(self.block), "block")
             ));
         }
         if let Some(end) = end {
@@ -367,7 +367,8 @@ impl Driver<'_, '_> {
         Ok(())
     }
 
-    /// Runs each of these settings once in random order.
+    /// Runs each of these settings once in random order, while a run is expected to end within the longest time of
+    /// the sweep.
     fn block(&mut self, active: &[usize], what: &str) -> Result<(), ExperimentError> {
         let began = self.comparer.elapsed();
         let text = format!(
@@ -377,16 +378,22 @@ impl Driver<'_, '_> {
         );
         self.comparer
             .say(&text, Some((self.sweep.budget - began).max(0.0)));
-        budget_limit::limit_runs(&mut self.plan.variants, self.sweep.budget, began);
+        let budget = self.sweep.budget;
         let active = self.active(active);
-        for (index, run) in active
-            .iter()
-            .zip(self.comparer.run_block(&self.plan, &active)?)
-        {
-            self.settings[*index].add(self.block, run);
+        for index in self.comparer.block_order(&self.plan, &active) {
+            let started = self.comparer.elapsed();
+            if started + self.expected(1) > budget_limit::longest(budget) && self.runs > 0 {
+                if self.settings[index].runs.is_empty() {
+                    self.settings[index].failed = Some(budget_limit::not_run(budget));
+                }
+                continue;
+            }
+            budget_limit::limit_run(&mut self.plan.variants[index], budget, started);
+            let run = self.comparer.run_once(&self.plan, index)?;
+            self.settings[index].add(self.block, run);
+            self.runs += 1;
+            self.running_seconds += self.comparer.elapsed() - started;
         }
-        self.runs += active.len() as u32;
-        self.running_seconds += self.comparer.elapsed() - began;
         Ok(())
     }
 

@@ -66,6 +66,19 @@ fn pages_load_nothing_and_run_no_script() {
 }
 
 #[test]
+fn settings_without_a_finished_run_are_in_the_effort() {
+    let mut sweep = fixture::step();
+    let effort = |sweep: &genba_model::Sweep| crate::wording::sweep::effort(sweep);
+    assert!(!effort(&sweep).contains("skipped"));
+    sweep.variants.push(genba_model::Variant {
+        excluded: Some("the run exceeded its time-out".to_owned()),
+        ..crate::test_fixtures::comparison::variant("N=60", "sleep 60", 1.0, 0, 1)
+    });
+    let said = effort(&sweep);
+    assert!(said.contains(", 1 setting skipped, "), "{said}");
+}
+
+#[test]
 fn sentences_state_change_points_scaling_laws_and_component_costs() {
     let sentences = |sweep: &genba_model::Sweep| crate::wording::sweep::findings(sweep).join(". ");
     assert_eq!(

@@ -191,7 +191,7 @@ fn scaling_law(sweep: &Sweep) -> Option<String> {
     })
 }
 
-/// Returns the effort: `13 settings, 61 runs, 3 min 12 s (full grid: 36 settings)`.
+/// Returns the effort: `13 settings, 61 runs, 1 setting skipped, 3 min 12 s (full grid: 36 settings)`.
 pub(crate) fn effort(sweep: &Sweep) -> String {
     let settings = sweep.points.len() as u64;
     let grid = match sweep.parameters.as_slice() {
@@ -201,13 +201,18 @@ pub(crate) fn effort(sweep: &Sweep) -> String {
     let grid = grid.map_or_else(String::new, |grid| {
         format!(" (full grid: {} settings)", format::grouped(grid as f64))
     });
+    let skipped = (sweep.variants.iter()).filter(|variant| variant.excluded.is_some());
+    let skipped = match skipped.count() {
+        0 => String::new(),
+        count => format!(", {} skipped", format::plural(count as u64, "setting")),
+    };
     let end = match sweep.end.as_str() {
         "budget" => "; budget exhausted",
         "interrupted" => "; interrupted",
         _ => "",
     };
     format!(
-        "{}, {}, {}{grid}{end}",
+        "{}, {}{skipped}, {}{grid}{end}",
         format::plural(settings, "setting"),
         format::plural(u64::from(sweep.runs), "run"),
         format::duration(sweep.elapsed_seconds)

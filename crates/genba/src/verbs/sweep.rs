@@ -26,7 +26,8 @@ use crate::verbs::campaign;
 
 Measures a coarse grid first, every setting once per block in random order, then adds settings
 where the curve changes, until each change point (knee) is located as finely as the parameter
-allows or the budget is spent. Change points are steps or hinges; a smooth curve has none.")]
+allows or the budget is spent. The first runs may need up to twice the budget; no run goes on
+beyond that. Change points are steps or hinges; a smooth curve has none.")]
 pub struct Args {
     /// Parameter: NAME=1..1024:log2 (powers of two, refined between them), NAME=0..64:8 (steps of
     /// 8), NAME=1..9 or NAME=a,b,c; twice for two parameters.
