@@ -29,6 +29,7 @@ pub fn stored_explanation(all: Investigation) -> Result<Explanation, Vec<String>
         notes.extend(unsampled_script(&profile.modules, &all.workload.command));
     }
     Ok(Explanation {
+        case: Some(all.case),
         command: all.workload.command,
         event: profile.event,
         findings: all.findings,
@@ -73,6 +74,7 @@ pub fn explain_recording(
         notes.push(uncounted(" (--counts joins them)"));
     }
     Ok(Explanation {
+        case: case.map(|case| case.id().to_owned()),
         command: profile.command,
         event: profile.event,
         findings,

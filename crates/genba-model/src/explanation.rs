@@ -116,6 +116,9 @@ pub struct Example {
 /// Result of `genba explain`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
+    /// Id of the case; `null` for a recording alone.
+    #[serde(default)]
+    pub case: Option<String>,
     /// Program and arguments.
     pub command: Vec<String>,
     /// The sampled event.

@@ -115,6 +115,7 @@ pub fn findings() -> Vec<Finding> {
 
 pub fn explanation(findings: Vec<Finding>) -> Explanation {
     Explanation {
+        case: Some("7f3a".to_owned()),
         command: vec!["./tostr".into(), "300".into()],
         event: fixture::investigation().profile.expect("a profile").event,
         findings,

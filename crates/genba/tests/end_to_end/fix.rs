@@ -71,6 +71,7 @@ fn invariant_length_gets_a_patch_that_compiles_gains_and_keeps_the_output() {
     let again = ["explain", "-i", "latest", "--reevaluate", "--json"];
     let again = json(here, "explanation", &again);
     assert_eq!(again["command"], serde_json::json!(["./sum"]));
+    assert!(again["case"].is_string(), "{again}");
 
     let shown = json(
         here,

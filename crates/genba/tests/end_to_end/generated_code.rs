@@ -193,6 +193,7 @@ fn case_explains_generated_code_by_name_after_its_perf_map_is_gone() {
     assert_eq!(code, 0, "{err}");
     for text in [&first, &again] {
         let document: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        assert!(document["case"].is_string(), "{text}");
         let place = &document["places"][0];
         assert_eq!(place["site"]["function"], "made at run time", "{text}");
         assert_eq!(place["site"]["module"], "[jit]", "{text}");
