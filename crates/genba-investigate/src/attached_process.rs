@@ -19,7 +19,7 @@ use genba_runtime::script::{self, DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
 use crate::pipeline::{check_machine, write_page};
 use crate::sampling::{Located, locate_recording};
-use crate::script_sampling::{remove_recording, with_heaviest_stacks};
+use crate::script_sampling::{new_notes, remove_recording, with_heaviest_stacks};
 use crate::{InvestigateError, Options, Outcome, Progress, waits};
 
 /// Sampling rate with stack copies, Hz: a server may have many threads. Chosen.
@@ -247,6 +247,9 @@ impl Watched<'_> {
             None => &mut alone,
         };
         let recorded = self.record(&record, &path, companion);
+        if let Ok(recorded) = &recorded {
+            self.notes.extend(new_notes(&recorded.notes, &self.notes));
+        }
         progress.update("unwinding stacks", None);
         let stacked = recorded.ok().and_then(|_| {
             let resolved = ResolvedProfile::open(&path, &ResolveOptions::default()).ok()?;

@@ -100,7 +100,7 @@ pub(crate) fn remove_recording(path: &Path) {
 }
 
 /// Returns the notes that are not known yet.
-fn new_notes(notes: &[String], known: &[String]) -> Vec<String> {
+pub(crate) fn new_notes(notes: &[String], known: &[String]) -> Vec<String> {
     let is_new = |note: &&String| !known.contains(note);
     notes.iter().filter(is_new).cloned().collect()
 }

@@ -10,6 +10,7 @@ use crate::wording::{counters, counts, execution_costs, findings, profile, runs}
 use crate::{Screen, safe_text};
 
 use super::findings::Detail;
+use super::profile_report::MIN_WIDTH_FOR_ALL_COLUMNS;
 
 /// The next steps that the summary names; `None` is not mentioned.
 #[derive(Clone, Copy, Debug, Default)]
@@ -200,11 +201,14 @@ fn functions(out: &mut String, profile: &Profile, screen: Screen) {
         Column::right("self"),
         Column::right("±"),
         Column::right("total"),
+        Column::right("±"),
         Column::flexible("function", 16),
         Column::flexible("source", 10),
         Column::right("calls"),
         Column::right("each"),
     ]);
+    let counted = profile.functions.iter().any(|f| f.calls.is_some());
+    let all = !counted || screen.columns() >= MIN_WIDTH_FOR_ALL_COLUMNS;
     let mut carried = 0.0;
     for (index, f) in profile.functions.iter().enumerate() {
         let worth = f.self_share.value >= 0.005 || index == 0;
@@ -227,6 +231,13 @@ fn functions(out: &mut String, profile: &Profile, screen: Screen) {
                 String::new()
             }
             .into(),
+            Cell::new(
+                match profile.stacks && all {
+                    true => format::plus_minus_points(&f.total),
+                    false => String::new(),
+                },
+                DIM,
+            ),
             f.function.as_str().into(),
             Cell::new(place, DIM),
             execution_costs::count(f.calls).into(),

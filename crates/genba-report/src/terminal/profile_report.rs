@@ -135,7 +135,7 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
 type Rows = (Table, usize, usize);
 
 /// Minimum width of a screen for all columns beside counts, columns.
-const MIN_WIDTH_FOR_ALL_COLUMNS: usize = 110;
+pub(super) const MIN_WIDTH_FOR_ALL_COLUMNS: usize = 110;
 
 fn functions(profile: &Profile, options: &ReportOptions, width: usize) -> Rows {
     let counted = profile.functions.iter().any(|f| f.calls.is_some());

@@ -132,6 +132,7 @@ fn columns() -> Table {
         Column::right("self"),
         Column::right("±"),
         Column::right("total"),
+        Column::right("±"),
         Column::flexible("function", 16),
         Column::flexible("where", 10),
     ])
@@ -142,6 +143,7 @@ fn row(table: &mut Table, f: &ScriptFunction) {
         Cell::new(format::percent(&f.self_share), heat(f.self_share.value)),
         Cell::new(format::plus_minus_points(&f.self_share), DIM),
         format::percent(&f.total).into(),
+        Cell::new(format::plus_minus_points(&f.total), DIM),
         Cell::new(f.function.as_str(), STRONG),
         Cell::new(profile::file_line(Some(&f.file), Some(f.line)), DIM),
     ]);
@@ -154,6 +156,7 @@ fn functions(shown: &[&ScriptFunction]) -> Table {
         let mut under = |share: f64, what: String, place: &str| {
             table.row(vec![
                 Cell::new(format::share(share), DIM),
+                "".into(),
                 "".into(),
                 "".into(),
                 Cell::new(what, DIM),

@@ -328,6 +328,45 @@ fn investigation_stores_script_functions() {
 }
 
 #[test]
+fn investigation_of_a_process_keeps_the_notes_on_its_script() {
+    let test = "investigation_of_a_process_keeps_the_notes_on_its_script";
+    let names = ["/usr/bin/python3.11", "python3.11", "python3"];
+    let Some(python) = interpreter(&names, "Python 3.11.") else {
+        genba_testing::skip(test, "python3.11", "no CPython 3.11");
+        return;
+    };
+    // Each thread ends about when its first sample would be due.
+    let threads = "
+import threading
+def work():
+    s = 0
+    for i in range(60000): s += i * i
+while True:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+";
+    let mut child = Command::new(python)
+        .args(["-c", threads])
+        .spawn()
+        .expect("it starts");
+    let directory = tempfile::tempdir().expect("a directory");
+    let pid = child.id().to_string();
+    let line = ["investigate", "--json", "--seconds", "3", "-p", &pid];
+    let (code, out, err) = run_genba(directory.path(), &line);
+    child.kill().expect("it still runs");
+    child.wait().expect("it ends");
+    if code == 4 {
+        genba_testing::skip(test, genba_testing::PERF_EVENT, &err);
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("no script stack"), "{notes}");
+}
+
+#[test]
 fn membership_test_on_a_list_is_a_finding_at_its_line() {
     let test = "membership_test_on_a_list_is_a_finding_at_its_line";
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
