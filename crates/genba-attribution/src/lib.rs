@@ -29,6 +29,7 @@ mod single_function;
 pub mod skid_correction;
 mod stack_ends;
 mod stacks;
+mod thread_rows;
 
 pub use annotate::AnnotateOptions;
 pub use counted::{

@@ -11,6 +11,7 @@ use crate::lines::Lines;
 use crate::resolved_profile::{FunctionId, ResolvedProfile};
 use crate::sample_sums::Hits;
 use crate::stacks::{CallTree, collapsed};
+use crate::thread_rows::by_share;
 
 /// What a profile is to contain beyond functions, modules and threads.
 #[derive(Clone, Copy, Debug, Default)]
@@ -195,24 +196,15 @@ impl ResolvedProfile {
     }
 
     fn thread_rows(&self) -> Vec<ThreadRow> {
-        let mut rows: Vec<(u64, ThreadRow)> = self
-            .tables
-            .threads
-            .iter()
-            .zip(&self.hits.threads)
-            .filter(|(_, hits)| hits.samples > 0)
-            .map(|(thread, hits)| {
-                let row = ThreadRow {
-                    pid: thread.pid,
-                    tid: thread.tid,
-                    name: thread.comm.clone(),
-                    self_share: self.share(hits.weight as f64),
-                };
-                (hits.weight, row)
-            })
-            .collect();
-        rows.sort_by_key(|(weight, row)| (Reverse(*weight), row.tid));
-        rows.into_iter().map(|(_, row)| row).collect()
+        let threads = self.tables.threads.iter().zip(&self.hits.threads);
+        let sampled = threads.filter(|(_, hits)| hits.samples > 0);
+        by_share(sampled.map(|(thread, hits)| ThreadRow {
+            pid: thread.pid,
+            tid: thread.tid,
+            name: thread.comm.clone(),
+            process: String::new(),
+            self_share: self.share(hits.weight as f64),
+        }))
     }
 
     fn edge_rows(&self, order: &[FunctionId], tree: &CallTree) -> Vec<CallEdge> {

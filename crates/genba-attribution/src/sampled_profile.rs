@@ -13,6 +13,7 @@ use crate::constants::{CONCENTRATION_SHARE, MAX_STACKS};
 use crate::lines::number_needed;
 use crate::resolved_profile::share_of;
 use crate::stack_ends::{OTHER_CALLEES, other_stacks, stack_ends};
+use crate::thread_rows::by_share;
 
 /// Returns the profile of samples by their names. Functions are those of the machine, as of a recording: inlined ones
 /// are in lines and stacks. Where the number of samples is unknown (0), shares have no intervals.
@@ -268,20 +269,15 @@ impl<'a> Shares<'a> {
             let sum = &mut weights[one.thread as usize];
             *sum = sum.saturating_add(one.weight);
         }
-        let mut rows: Vec<(u64, ThreadRow)> = (self.detail.threads.iter().zip(weights))
-            .filter(|(_, weight)| *weight > 0)
-            .map(|(thread, weight)| {
-                let row = ThreadRow {
-                    pid: thread.pid,
-                    tid: thread.tid,
-                    name: thread.name.clone(),
-                    self_share: self.share(weight),
-                };
-                (weight, row)
-            })
-            .collect();
-        rows.sort_by_key(|(weight, row)| (Reverse(*weight), row.tid));
-        rows.into_iter().map(|(_, row)| row).collect()
+        let threads = self.detail.threads.iter().zip(weights);
+        let sampled = threads.filter(|(_, weight)| *weight > 0);
+        by_share(sampled.map(|(thread, weight)| ThreadRow {
+            pid: thread.pid,
+            tid: thread.tid,
+            name: thread.name.clone(),
+            process: String::new(),
+            self_share: self.share(weight),
+        }))
     }
 
     fn edge_rows(&self, order: &[u32]) -> Vec<CallEdge> {

@@ -114,6 +114,10 @@ pub struct ThreadRow {
     pub tid: i32,
     /// Name of the thread (comm).
     pub name: String,
+    /// Name of the process: that of its first thread after the last exec that has samples; empty in cases of earlier
+    /// versions.
+    #[serde(default)]
+    pub process: String,
     /// Share of all samples.
     #[serde(rename = "self")]
     pub self_share: Estimate,

@@ -1,5 +1,7 @@
 //! `genba report`: functions, lines, modules, threads or processes by time.
 
+use std::collections::BTreeSet;
+
 use genba_model::Profile;
 use genba_units::format;
 
@@ -37,10 +39,10 @@ pub struct ReportOptions {
     /// Show callers and callees of the functions that this name means (or, where there are none, of those
     /// whose name contains it) instead of the table.
     pub calls_of: Option<String>,
-}
-
     /// The recording that a proposed command reads, as it was given; none where it is the default.
     pub input: Option<String>,
+}
+
 impl Default for ReportOptions {
     fn default() -> Self {
         Self {
@@ -48,9 +50,9 @@ impl Default for ReportOptions {
             limit: 30,
             min_share: 0.001,
             calls_of: None,
+            input: None,
         }
     }
-            input: None,
 }
 
 /// Renders the report.
@@ -306,9 +308,9 @@ fn threads(profile: &Profile, options: &ReportOptions) -> Rows {
 fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
     struct Process<'p> {
         pid: i32,
-        /// The thread with the largest share names it, unless the first thread has a name.
         name: &'p str,
-        threads: usize,
+        /// Ids of its threads: one that an exec renames has several rows.
+        threads: BTreeSet<i32>,
         share: f64,
         squares: f64,
     }
@@ -321,8 +323,13 @@ fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
             None => {
                 all.push(Process {
                     pid: t.pid,
-                    name: &t.name,
-                    threads: 0,
+                    // Cases of earlier versions have no names of processes: the thread with the largest share names it.
+                    name: if t.process.is_empty() {
+                        &t.name
+                    } else {
+                        &t.process
+                    },
+                    threads: BTreeSet::new(),
                     share: 0.0,
                     squares: 0.0,
                 });
@@ -330,12 +337,9 @@ fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
                 &mut all[last]
             }
         };
-        process.threads += 1;
+        process.threads.insert(t.tid);
         process.share += t.self_share.value;
         process.squares += half * half;
-        if t.tid == t.pid && !t.name.is_empty() {
-            process.name = &t.name;
-        }
     }
     all.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.pid.cmp(&b.pid)));
     let mut table = Table::new(vec![
@@ -361,7 +365,7 @@ fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
             Cell::new(format::percent(&share), heat(p.share)),
             Cell::new(format::plus_minus_points(&share), DIM),
             p.pid.to_string().into(),
-            p.threads.to_string().into(),
+            p.threads.len().to_string().into(),
             p.name.into(),
         ]);
     }

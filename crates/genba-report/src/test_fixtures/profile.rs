@@ -134,6 +134,7 @@ pub fn profile() -> Profile {
             pid: 4242,
             tid: 4242,
             name: "tostr".into(),
+            process: "tostr".into(),
             self_share: share(1.0),
         }],
         edges: vec![
