@@ -10,6 +10,7 @@ mod setting_runs;
 mod sweep_document;
 mod sweep_loop;
 mod swept_parameter;
+mod unreported_metric;
 
 pub use sweep_document::document;
 pub use sweep_loop::{SweepEnd, SweepPlan, SweepResult, sweep};

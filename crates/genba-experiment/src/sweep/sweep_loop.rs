@@ -8,7 +8,7 @@ use genba_units::format;
 
 use super::next_settings::{self, Next};
 use super::setting_runs::{SettingRuns, points};
-use super::{SweptParameter, budget_limit};
+use super::{SweptParameter, budget_limit, unreported_metric};
 use crate::comparer::Comparer;
 use crate::parameters::product;
 use crate::{ExperimentError, Plan, VariantPlan};
@@ -405,11 +405,7 @@ impl Driver<'_, '_> {
             return Ok(());
         }
         Err(ExperimentError::Plan {
-            what: format!(
-                "none of {} runs reported the metric {primary}; if the command reports it, check its \
-                 output and whether --metric-regex matches it",
-                self.runs
-            ),
+            what: unreported_metric::message(&self.plan, self.runs),
         })
     }
 
