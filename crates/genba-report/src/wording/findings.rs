@@ -137,11 +137,14 @@ pub(crate) fn no_more_findings(
     text
 }
 
-/// Returns the command to look closer with: at the function of the first finding, else at the one with most time whose
-/// source is known. Functions of scripts have no instructions.
+/// Returns the command to look closer with: at the function of the first finding, else with names for the code that takes
+/// most time, else at the function with most time whose source is known. Functions of scripts have no instructions.
 #[must_use]
 pub fn next_command(all: &Investigation) -> Option<String> {
     let case = &all.case;
+    if let Some(command) = command_that_names(all) {
+        return Some(command);
+    }
     let scripts = all.script.iter().flat_map(|script| &script.functions);
     let first = all.findings.first().map(|finding| &finding.site);
     let of_script = first
@@ -161,6 +164,22 @@ pub fn next_command(all: &Investigation) -> Option<String> {
     }
 }
 
+/// Returns the investigation with which the code that a runtime generates has names; `None` where there are findings, or most
+/// time is elsewhere.
+fn command_that_names(all: &Investigation) -> Option<String> {
+    let profile = all.profile.as_ref().filter(|_| all.findings.is_empty())?;
+    let unnamed = profile::unnamed_generated_share(profile);
+    let named = all.annotations.iter().map(|one| one.share.value);
+    if unnamed <= named.fold(0.0, f64::max) || all.attached.is_some() {
+        return None;
+    }
+    let words = profile::naming_command(profile, &all.workload.command)?;
+    Some(format!(
+        "genba investigate -- {}",
+        safe_text::command(&words)
+    ))
+}
+
 fn place_to_annotate(all: &Investigation) -> Option<&str> {
     let has_source = |a: &&Annotation| a.instructions.iter().any(|one| one.line.is_some());
     let first = all.findings.first().map(|finding| finding.site.code());
@@ -175,10 +194,40 @@ fn place_to_annotate(all: &Investigation) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use genba_model::ModuleRow;
+
     use super::*;
 
     fn gain(low: f64, value: f64, high: f64) -> String {
         speedup(&Estimate { value, low, high })
+    }
+
+    #[test]
+    fn runtime_whose_code_has_no_names_is_run_with_the_flags_that_name_it() {
+        let mut all = crate::test_fixtures::investigation();
+        all.findings.clear();
+        all.workload.command = vec!["node".to_owned(), "fib it.js".to_owned()];
+        let profile = all.profile.as_mut().expect("a profile");
+        let named = all.annotations[0].share.value;
+        let row = |module: &str, symbols: &str, share: f64| ModuleRow {
+            module: module.to_owned(),
+            build_id: None,
+            self_share: Estimate::exact(share),
+            symbols: symbols.to_owned(),
+        };
+        let none = "none: memory without a file";
+        profile.modules = vec![
+            row("/usr/bin/node", "debug", 0.0),
+            row("[anonymous]", none, 1.0),
+        ];
+        assert_eq!(
+            next_command(&all).as_deref(),
+            Some("genba investigate -- node --perf-basic-prof 'fib it.js'")
+        );
+        // The function that takes more is looked at first.
+        let profile = all.profile.as_mut().expect("a profile");
+        profile.modules[1].self_share = Estimate::exact(named / 2.0);
+        assert!(next_command(&all).is_some_and(|command| command.contains("annotate")));
     }
 
     #[test]

@@ -114,31 +114,58 @@ const PE_FILE: &str = "none: PE file";
 /// than one row `[anonymous]`.
 const MIN_SHARE_OF_PE_FILES: f64 = 0.01;
 
+/// Runtimes that name the code that they generate when they run with these flags: module, program, flags.
+const NAMING_FLAGS: [(&str, &str, &[&str]); 2] = [
+    ("node", "node", &["--perf-basic-prof"]),
+    ("php", "php", &["-d", "opcache.jit_debug=16"]),
+];
+
+fn has_module(profile: &Profile, name: &str) -> bool {
+    let mut modules = profile.modules.iter();
+    modules.any(|row| safe_text::file_name(&row.module).starts_with(name))
+}
+
+fn share_of_modules(profile: &Profile, is_meant: impl Fn(&ModuleRow) -> bool) -> f64 {
+    let rows = profile.modules.iter().filter(|row| is_meant(row));
+    rows.map(|row| row.self_share.value).sum()
+}
+
+/// Returns the share of the time in code generated at run time whose functions have no names.
+pub(crate) fn unnamed_generated_share(profile: &Profile) -> f64 {
+    share_of_modules(profile, |row| {
+        row.module == GENERATED_CODE && row.symbols.starts_with("none")
+    })
+}
+
+/// Returns the command with the flags that make its runtime name the code that it generates; `None` where it is not a
+/// runtime's with such flags.
+pub(crate) fn naming_command(profile: &Profile, command: &[String]) -> Option<Vec<String>> {
+    let (program, arguments) = command.split_first()?;
+    let is_run = |name: &str| safe_text::file_name(program).starts_with(name);
+    let (_, _, flags) = (NAMING_FLAGS.iter())
+        .find(|(module, name, _)| has_module(profile, module) && is_run(name))?;
+    let flags = flags.iter().map(|flag| (*flag).to_owned());
+    let words = std::iter::once(program.clone()).chain(flags);
+    Some(words.chain(arguments.iter().cloned()).collect())
+}
+
 /// Returns how to name the functions of code that was generated at run time, and of .NET's modules; `None` where there is
 /// little of it.
 pub(crate) fn unnamed_code(profile: &Profile) -> Option<String> {
-    let share_of = |is_meant: &dyn Fn(&ModuleRow) -> bool| -> f64 {
-        let rows = profile.modules.iter().filter(|row| is_meant(row));
-        rows.map(|row| row.self_share.value).sum()
-    };
-    let compiled = share_of(&|row| row.symbols.starts_with(PE_FILE));
-    let generated =
-        share_of(&|row| row.module == GENERATED_CODE && row.symbols.starts_with("none"));
-    let has = |name: &str| {
-        let mut modules = profile.modules.iter();
-        modules.any(|row| safe_text::file_name(&row.module).starts_with(name))
-    };
-    let how = match () {
-        () if has("node") => "run node with --perf-basic-prof",
-        () if has("libjvm") => "run java with a perf map agent",
-        () if has("libcoreclr") => {
-            "set DOTNET_PerfMapEnabled=1 (before .NET 6: COMPlus_PerfMapEnabled=1)"
+    let compiled = share_of_modules(profile, |row| row.symbols.starts_with(PE_FILE));
+    let generated = unnamed_generated_share(profile);
+    let has = |name: &str| has_module(profile, name);
+    let with_flags = NAMING_FLAGS.iter().find(|(module, ..)| has(module));
+    let how = match with_flags {
+        Some((_, program, flags)) => format!("run {program} with {}", flags.join(" ")),
+        None if has("libjvm") => "run java with a perf map agent".to_owned(),
+        None if has("libcoreclr") => {
+            "set DOTNET_PerfMapEnabled=1 (before .NET 6: COMPlus_PerfMapEnabled=1)".to_owned()
         }
-        () if has("php") => "run php with -d opcache.jit_debug=16",
-        () if has("luajit") || has("libluajit") => {
-            "build luajit with XCFLAGS=-DLUAJIT_USE_PERFTOOLS"
+        None if has("luajit") || has("libluajit") => {
+            "build luajit with XCFLAGS=-DLUAJIT_USE_PERFTOOLS".to_owned()
         }
-        () => "let its runtime write a perf map (/tmp/perf-PID.map)",
+        None => "let its runtime write a perf map (/tmp/perf-PID.map)".to_owned(),
     };
     let mut hints = Vec::new();
     if generated >= MIN_SHARE_OF_GENERATED_CODE {
