@@ -117,6 +117,9 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
+    let name = verb.map_or("", Command::get_name);
+    let has =
+        |id: &str| verb.is_some_and(|verb| verb.get_arguments().any(|one| one.get_id() == id));
     let takes_command = verb.is_some_and(|verb| {
         let mut arguments = verb.get_positionals();
         arguments.any(|one| one.get_id() == "command" || one.get_id() == "commands")
@@ -141,8 +144,15 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
         ("-i" | "--input", false) => {
             "give recordings and cases as arguments, or see --help of this verb"
         }
-        _ => return error,
+        ("--seconds", true) if has("pid") && has("timeout") => {
+            "the time is limited by --timeout here, as in --timeout 30s"
+        }
+        (option, _) => match flag_of_perf(name, option) {
+            Some(tip) => tip,
+            None => return error,
+        },
     };
+    error.remove(ContextKind::SuggestedArg);
     let tip = ContextValue::StyledStrs(vec![tip.into()]);
     error.insert(ContextKind::Suggested, tip);
     error
@@ -150,6 +160,46 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
 
 fn is_report(verb: Option<&Command>) -> bool {
     verb.is_some_and(|verb| verb.get_name() == "report")
+}
+
+/// What does the same as an option of perf's verb of the same name.
+fn flag_of_perf(verb: &str, option: &str) -> Option<&'static str> {
+    Some(match (verb, option) {
+        ("stat", "-x" | "--field-separator") => "counters for a program to read: --json",
+        ("stat", "-B" | "--big-num") => "leave it out: large numbers have separators and units",
+        ("stat", "-v" | "--verbose") => {
+            "leave it out: what was not counted is noted with the reason"
+        }
+        ("record" | "stat" | "top", "-t" | "--tid") => {
+            "threads are watched with their process: give -p PID"
+        }
+        ("record" | "top", "--all-user" | "-K" | "--hide_kernel_symbols") => {
+            "user code alone is sampled by a modifier of the event: -e cycles:u, -e cpu-clock:u"
+        }
+        ("record", "--all-kernel") | ("top", "-U" | "--hide_user_symbols") => {
+            "the kernel alone is sampled by a modifier of the event: -e cycles:k, -e cpu-clock:k"
+        }
+        ("record", "-W" | "--weight" | "--phys-data") => {
+            "latencies of loads are recorded by --data"
+        }
+        ("record", "-b" | "--branch-any" | "-j" | "--branch-filter") => {
+            "jumps and calls are counted exactly by genba count"
+        }
+        ("record", "-T" | "--timestamp" | "-P" | "--period" | "-s" | "--stat") => {
+            "leave it out: samples have their time, thread and period"
+        }
+        ("record", "-z" | "--compression-level") => "leave it out: recordings are not compressed",
+        ("report", "-g" | "-G" | "--call-graph" | "--inverted") => {
+            "callers and callees of a function: --calls FUNCTION; all stacks: genba flame"
+        }
+        ("annotate", "-s" | "--symbol") => {
+            "give the function as an argument: genba annotate FUNCTION"
+        }
+        ("annotate", "-l" | "--print-line") => {
+            "leave it out: instructions are shown under their lines"
+        }
+        _ => return None,
+    })
 }
 
 /// What does the same as a subcommand of perf.
@@ -186,6 +236,28 @@ mod tests {
         assert!(said("genba script").contains("genba export --format perf-script"));
         assert_eq!(said("genba list").matches("tip:").count(), 1);
         assert!(!said("genba nothing").contains("tip"));
+    }
+
+    #[test]
+    fn options_of_perf_that_a_verb_lacks_are_answered_with_what_does_the_same() {
+        let arg = |id: &'static str| clap::Arg::new(id).long(id);
+        let record = Command::new("record")
+            .args([arg("pid"), arg("timeout"), arg("all-cpus")])
+            .arg(clap::Arg::new("command"));
+        let said = |line: &str| {
+            let root = Command::new("genba").subcommand(record.clone());
+            let error = root.try_get_matches_from(line.split(' ')).unwrap_err();
+            with_tip(error, Some(&record)).to_string()
+        };
+        for (line, tip) in [
+            ("genba record --pid=1 --seconds 1", "--timeout 30s"),
+            ("genba record -t 1", "give -p PID"),
+            ("genba record --all-user", "-e cycles:u"),
+        ] {
+            let said = said(line);
+            assert!(said.contains(tip), "{said}");
+            assert_eq!(said.matches("tip:").count(), 1, "{said}");
+        }
     }
 
     #[test]
