@@ -66,6 +66,13 @@ impl CompareArgs {
         if let Some(runs) = self.runs {
             plan.stop = Stop::Blocks(runs);
         }
+        if let (Some(least), Some(most)) = (self.min_runs, self.max_runs)
+            && least > most
+        {
+            return Err(Failure::usage(format!(
+                "at least {least} runs (-m) and at most {most} (-M) contradict each other; give an -M of {least} or more"
+            )));
+        }
         plan.min_runs = self.min_runs.unwrap_or(plan.min_runs);
         plan.max_runs = self.max_runs.or(plan.max_runs);
         if let (Stop::Budget { min_blocks, .. }, Some(least)) = (&mut plan.stop, self.min_runs) {

@@ -118,3 +118,14 @@ fn only_listed_exit_codes_are_ignored() {
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("is not an exit code"), "{said}");
 }
+
+#[test]
+fn fewest_runs_above_the_most_are_refused() {
+    let here = scratch();
+    let args = ["bench", "--no-case", "-m", "5", "-M", "2", "true"];
+    let (code, _, said) = run_genba(here.path(), &args);
+    assert!(
+        code == 2 && said.contains("contradict each other"),
+        "{said}"
+    );
+}
