@@ -114,10 +114,16 @@ const PE_FILE: &str = "none: PE file";
 /// than one row `[anonymous]`.
 const MIN_SHARE_OF_PE_FILES: f64 = 0.01;
 
-/// Runtimes that name the code that they generate when they run with these flags: module, program, flags.
-const NAMING_FLAGS: [(&str, &str, &[&str]); 2] = [
-    ("node", "node", &["--perf-basic-prof"]),
-    ("php", "php", &["-d", "opcache.jit_debug=16"]),
+/// Runtimes that name the code that they generate when they run with these flags: module, program, flags, and what these need.
+const NAMING_FLAGS: [(&str, &str, &[&str], &str); 3] = [
+    ("node", "node", &["--perf-basic-prof"], ""),
+    (
+        "libjvm",
+        "java",
+        &["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"],
+        " (JDK 17 or newer)",
+    ),
+    ("php", "php", &["-d", "opcache.jit_debug=16"], ""),
 ];
 
 fn has_module(profile: &Profile, name: &str) -> bool {
@@ -142,8 +148,8 @@ pub(crate) fn unnamed_generated_share(profile: &Profile) -> f64 {
 pub(crate) fn naming_command(profile: &Profile, command: &[String]) -> Option<Vec<String>> {
     let (program, arguments) = command.split_first()?;
     let is_run = |name: &str| safe_text::file_name(program).starts_with(name);
-    let (_, _, flags) = (NAMING_FLAGS.iter())
-        .find(|(module, name, _)| has_module(profile, module) && is_run(name))?;
+    let (_, _, flags, _) = (NAMING_FLAGS.iter())
+        .find(|(module, name, ..)| has_module(profile, module) && is_run(name))?;
     let flags = flags.iter().map(|flag| (*flag).to_owned());
     let words = std::iter::once(program.clone()).chain(flags);
     Some(words.chain(arguments.iter().cloned()).collect())
@@ -157,8 +163,9 @@ pub(crate) fn unnamed_code(profile: &Profile) -> Option<String> {
     let has = |name: &str| has_module(profile, name);
     let with_flags = NAMING_FLAGS.iter().find(|(module, ..)| has(module));
     let how = match with_flags {
-        Some((_, program, flags)) => format!("run {program} with {}", flags.join(" ")),
-        None if has("libjvm") => "run java with a perf map agent".to_owned(),
+        Some((_, program, flags, needs)) => {
+            format!("run {program} with {}{needs}", flags.join(" "))
+        }
         None if has("libcoreclr") => {
             "set DOTNET_PerfMapEnabled=1 (before .NET 6: COMPlus_PerfMapEnabled=1)".to_owned()
         }
@@ -289,6 +296,23 @@ mod tests {
         let hint = unnamed_code(&profile).expect("a hint");
         assert!(
             hint.starts_with("60 % of the time") && hint.ends_with("--perf-basic-prof"),
+            "{hint}"
+        );
+        let java = Profile {
+            modules: vec![
+                ModuleRow {
+                    module: "/usr/lib/jvm/libjvm.so".to_owned(),
+                    ..profile.modules[0].clone()
+                },
+                profile.modules[1].clone(),
+            ],
+            ..profile.clone()
+        };
+        let hint = unnamed_code(&java).expect("a hint");
+        assert!(
+            hint.ends_with(
+                "run java with -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (JDK 17 or newer)"
+            ),
             "{hint}"
         );
         profile.modules[1].symbols = "perf map".to_owned();
