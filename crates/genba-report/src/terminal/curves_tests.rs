@@ -72,7 +72,7 @@ fn settings_without_a_finished_run_are_in_the_effort() {
     assert!(!effort(&sweep).contains("skipped"));
     sweep.variants.push(genba_model::Variant {
         excluded: Some("the run exceeded its time-out".to_owned()),
-        ..crate::test_fixtures::comparison::variant("N=60", "sleep 60", 1.0, 0, 1)
+        ..crate::test_fixtures::comparison::variant("N=60", "sleep 60", 1.0, 5, 1)
     });
     let said = effort(&sweep);
     assert!(said.contains(", 1 setting skipped, "), "{said}");
