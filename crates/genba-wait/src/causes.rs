@@ -13,6 +13,8 @@ mod stalled_waits;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use genba_model::{Estimate, MIN_GAIN, WaitCause, WaitFigures, WaitFinding, WaitPlace};
 
 use constants::MIN_TURNS_OF_WORK_ALONE;
@@ -75,7 +77,7 @@ pub fn findings(view: &View<'_>) -> Vec<WaitFinding> {
                 quiet.cause,
                 WaitCause::LockContention | WaitCause::LockHeldOverIo
             );
-            let floor = floor(view, &quiet, 1.0);
+            let floor = floor(view, &quiet, 1.0, Work::Kept);
             if !lock && gain(view, quiet.saved_ns.0, floor) < 1.0 + MIN_GAIN {
                 return None;
             }
@@ -113,22 +115,47 @@ fn found(view: &View<'_>) -> Vec<Found> {
     all
 }
 
+/// What becomes of work when threads no longer wait.
+#[derive(Clone, Copy, PartialEq)]
+enum Work {
+    /// Each thread keeps its own.
+    Kept,
+    /// Those that begin in one function share theirs: who gets a lock gets the next piece.
+    Shared,
+}
+
 /// How early the last thread could end if none waited, by when it began and how long it was at work, ns.
-fn longest_work(view: &View<'_>, share: f64) -> f64 {
+fn longest_work(view: &View<'_>, share: f64, work: Work) -> f64 {
     let began = view.recording.began;
-    let threads = view.recording.threads.iter();
-    threads
-        .map(|thread| thread.began.saturating_sub(began) as f64 + thread.running as f64 * share)
+    let threads = || (0u32..).zip(&view.recording.threads);
+    let mut alike: HashMap<&str, (f64, f64)> = HashMap::new();
+    for (index, thread) in threads().filter(|_| work == Work::Shared) {
+        if let Some(entry) = view.entries.get(&index) {
+            let (sum, count) = alike.entry(entry).or_default();
+            *sum += thread.running as f64;
+            *count += 1.0;
+        }
+    }
+    let at_work = |index: u32, own: f64| {
+        let entry = view.entries.get(&index).map(String::as_str);
+        let shared = entry.and_then(|entry| alike.get(entry));
+        shared.map_or(own, |(sum, count)| sum / count)
+    };
+    threads()
+        .map(|(index, thread)| {
+            let late = thread.began.saturating_sub(began) as f64;
+            late + at_work(index, thread.running as f64) * share
+        })
         .fold(0.0, f64::max)
 }
 
 /// The wall time that the work of all threads takes if none waits for this cause, ns; `share` of their work remains.
-fn floor(view: &View<'_>, found: &Found, share: f64) -> f64 {
+fn floor(view: &View<'_>, found: &Found, share: f64, work: Work) -> f64 {
     let on_all_cpus = view.running() * share / f64::from(view.recording.cpus.max(1));
     match found.cause {
         // Work outside of a lock is still that thread's.
         WaitCause::LockContention | WaitCause::LockHeldOverIo => {
-            on_all_cpus.max(longest_work(view, share))
+            on_all_cpus.max(longest_work(view, share, work))
         }
         _ if found.work_remains => on_all_cpus,
         _ => 0.0,
@@ -148,17 +175,26 @@ fn finding(view: &View<'_>, seen_view: &View<'_>, quiet: Found, seen: &Found) ->
         let wall = view.own_wall();
         let sampled = |saved: f64| share_of_snapshots(view, saved / wall);
         (
-            gain(view, sampled(low).low * wall, floor(view, found, 1.0)),
+            gain(
+                view,
+                sampled(low).low * wall,
+                floor(view, found, 1.0, Work::Kept),
+            ),
             // What the kernel does for waits may go with them.
             gain(
                 view,
                 sampled(high).high * wall,
-                floor(view, found, 1.0 - view.kernel_share()),
+                floor(view, found, 1.0 - view.kernel_share(), Work::Shared),
             ),
         )
     });
-    let values = [(view, &quiet), (seen_view, seen)]
-        .map(|(view, found)| gain(view, found.saved_ns.0, floor(view, found, 1.0)));
+    let values = [(view, &quiet), (seen_view, seen)].map(|(view, found)| {
+        gain(
+            view,
+            found.saved_ns.0,
+            floor(view, found, 1.0, Work::Shared),
+        )
+    });
     let value = match quiet.cause {
         // Whose turn it is waits longer for a CPU that other programs have: not the turns' fault.
         WaitCause::WakeUpChain | WaitCause::RoundTripInLoop => values[0].min(values[1]),

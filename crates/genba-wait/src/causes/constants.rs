@@ -22,6 +22,9 @@ const fn part(likely: f64, least: f64) -> SavedPart {
 pub(super) const SAVED_OF_LOCKS: SavedPart = part(0.9, 0.5);
 /// Part of the time of waits for a lock from which on its holders wait themselves. Chosen.
 pub(super) const MOST_OF_HOLDS: f64 = 0.5;
+/// Time of a lock on the critical path for each time that somebody waits for it, from which on the path says what holders do.
+/// Chosen.
+pub(super) const MIN_PART_ON_PATH: f64 = 0.1;
 /// Least part that is saved of the wall time that goes if those who wait for a lock work side by side: what they do then may
 /// be in each other's way elsewhere. Chosen.
 pub(super) const SAVED_SIDE_BY_SIDE: f64 = 0.25;

@@ -6,7 +6,7 @@ use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
 use genba_profile::wait_sampler::Chain;
 
 use super::Found;
-use super::constants::{MOST_OF_HOLDS, SAVED_OF_LOCKS, SAVED_SIDE_BY_SIDE};
+use super::constants::{MIN_PART_ON_PATH, MOST_OF_HOLDS, SAVED_OF_LOCKS, SAVED_SIDE_BY_SIDE};
 use crate::grouped_waits::waits_of_states;
 use crate::view::{Places, View, most};
 
@@ -31,14 +31,15 @@ struct Lock {
 }
 
 impl Lock {
-    /// Part of the time in which holders waited themselves; where the lock is on no path, of all waits for it. `None` where no
+    /// Part of the time in which holders waited themselves; where the lock is hardly on the path, of all waits for it. `None` where no
     /// holder is known.
     fn waiting_part(&self) -> Option<f64> {
         let on_path = self.computing + self.waiting;
         let all_waits: f64 = self.holder_waits.values().sum();
-        let (waiting, all) = match on_path > 0.0 {
+        let seen = self.held + self.idle;
+        let (waiting, all) = match on_path > MIN_PART_ON_PATH * seen {
             true => (self.waiting, on_path),
-            false => (all_waits, self.held + self.idle),
+            false => (all_waits, seen),
         };
         (all > 0.0).then(|| waiting / all)
     }

@@ -188,6 +188,34 @@ fn a_lock_that_only_those_beside_the_path_wait_for_costs_them_and_the_path() {
     assert!(!computing.iter().any(uneven), "they are not done");
 }
 
+/// One of four alike has the lock whenever it wants it, and does all the work.
+#[test]
+fn work_of_who_always_gets_the_lock_might_have_been_the_others() {
+    let mut made = SyntheticRecording::new(5, 1000.0);
+    let collects = made.waits(0, WaitReason::Condition, &["collect"], (1000.0, 100));
+    let works = made.runs(1, 1000.0);
+    made.recording.threads[1].running = 1_000_000_000;
+    let chain = made.chain(&[collects, works], 1000.0, 0.0, 1000.0);
+    made.sampled(chain, &["shrink"], 100);
+    for thread in 2..5 {
+        let wants = made.waits(thread, WaitReason::Lock, &["take"], (1000.0, 100));
+        made.recording.pairs.push(Pair {
+            waiter: wants,
+            holder: works,
+            ns: 1000e6,
+            snapshots: 1000,
+        });
+    }
+    let found = made.view(findings);
+    assert_eq!(found[0].cause, WaitCause::LockContention, "{found:?}");
+    // A second of work on two CPUs, unless each thread keeps what it did.
+    let gain = found[0].predicted_speedup;
+    assert!(
+        gain.low < 1.05 && (1.6..2.1).contains(&gain.value),
+        "{gain:?}"
+    );
+}
+
 #[test]
 fn threads_that_take_jobs_under_a_lock_wait_for_jobs() {
     let found = causes(&beside_the_path(WaitReason::Condition));
