@@ -7,6 +7,8 @@
 mod child_processes;
 mod constants;
 mod input_output;
+#[cfg(test)]
+mod lock_tests;
 mod locks;
 mod parallelism_phases;
 mod stalled_waits;
