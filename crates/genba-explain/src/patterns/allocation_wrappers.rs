@@ -1,5 +1,5 @@
-//! Who keeps memory that functions of the user's own allocate for their callers: those that return it, or hand requests on
-//! and also resize and free. Which callers ask is in no count, but in the paths that bursts saw
+//! Who keeps memory that functions of the user's own allocate for their callers: those that return it, hand requests on
+//! and also resize and free, or make copies. Which callers ask is in no count, but in the paths that bursts saw
 //! ([`genba_observe::AllocationPath`]).
 
 use genba_model::{CodePoint, FindingSite};
@@ -44,7 +44,9 @@ pub(crate) fn keeper(
         let known = path.calls.iter().filter_map(|&at| sites.site(at));
         let keeps = known.into_iter().find(|&(function, call)| {
             let function = &input.functions[function];
-            !hands_on(function, call) && !function.is_library_template()
+            !hands_on(function, call)
+                && !function.is_library_template()
+                && !makes_copies(&function.function)
         });
         let Some((function, call)) = keeps.filter(|one| input.functions[one.0].own) else {
             continue;
@@ -85,6 +87,12 @@ pub(crate) fn is_same_line(one: &FindingSite, other: &FindingSite) -> bool {
         None => one.function == other.function,
     };
     same && one.module == other.module
+}
+
+/// Whether a function makes a copy of an object, by the name that Rust's `Clone` gives it. Who wants the copy decides whether
+/// there must be one.
+fn makes_copies(function: &str) -> bool {
+    function.ends_with(" as core::clone::Clone>::clone")
 }
 
 /// Whether a function does little but make this call, or one of the allocator's others.

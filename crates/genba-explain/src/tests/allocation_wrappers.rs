@@ -92,6 +92,22 @@ fn functions_with_work_of_their_own_and_few_allocations_are_not_wrappers() {
 }
 
 #[test]
+fn copies_are_kept_by_who_asks_for_them() {
+    for (name, makes_copies) in [
+        ("<shop::Record as core::clone::Clone>::clone", true),
+        ("<shop::Record as shop::Merge>::clone", false),
+    ] {
+        let mut input = input(0.5, 12, 360);
+        let module = input.functions[1].module.clone();
+        let copies = calling(name, "resize", 1.0, 900);
+        input.functions[1] = FunctionInput { module, ..copies };
+        let keeper = found(&input).map(|one| one.0);
+        let asks = ["/bin/make", "/bin/read_record"][usize::from(makes_copies)];
+        assert_eq!(keeper.as_deref(), Some(asks), "{name}");
+    }
+}
+
+#[test]
 fn objects_of_one_size_for_many_callers_have_a_pool() {
     let mut input = input(0.5, 12, 360);
     let observed = input.observed.as_mut().expect("bursts");

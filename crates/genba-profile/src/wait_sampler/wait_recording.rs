@@ -112,6 +112,8 @@ pub struct WatchedProcess {
     pub pid: i32,
     /// Its parent.
     pub parent: i32,
+    /// Whether it was seen to execute another program than its parent's.
+    pub executed: bool,
     /// Name of the file that its command line names; empty for none, `None` where it was not looked at.
     pub file: Option<String>,
     /// Bytes that its reading calls returned while it was watched.

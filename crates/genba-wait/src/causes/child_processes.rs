@@ -174,8 +174,18 @@ fn saved_side_by_side(
     (saved * likely, saved * least, saved)
 }
 
-/// Whether processes lived at the same time rather than one after the other: those of a pipe do.
+/// Whether processes lived at the same time rather than one after the other: those of a pipe do, and so do those of a pool of
+/// which one has most of the work.
 fn overlap(mut lives: Vec<(u64, u64)>) -> bool {
+    let begins_early_in = |one: &(u64, u64), other: &(u64, u64)| {
+        one != other && one.0 >= other.0 && one.0 - other.0 < (other.1 - other.0) / 2
+    };
+    let early = lives
+        .iter()
+        .filter(|one| lives.iter().any(|other| begins_early_in(one, other)));
+    if early.count() >= lives.len().div_ceil(2) {
+        return !lives.is_empty();
+    }
     lives.sort_unstable();
     let total: u64 = lives.iter().map(|life| life.1 - life.0).sum();
     let mut covered = 0;
@@ -196,6 +206,8 @@ mod tests {
         assert!(overlap(vec![(0, 100), (1, 100), (2, 101)]));
         assert!(!overlap(vec![(50, 100), (0, 50), (100, 140)]));
         assert!(!overlap(vec![(0, 50), (45, 100)]));
+        assert!(overlap(vec![(0, 100), (1, 8)]));
+        assert!(!overlap(vec![(0, 60), (1, 8), (60, 100), (100, 200)]));
         assert!(!overlap(vec![]));
     }
 }

@@ -142,33 +142,50 @@ fn ends<'a>(view: &'a View<'_>, chain: &Chain, reasons: &[WaitReason]) -> Option
     reasons.contains(&end.reason).then_some(&end.place)
 }
 
-/// `synchronous-write`: the disk is waited for again and again.
+/// `synchronous-write`: the disk is waited for again and again. What a thread forces at several places it forces for the same
+/// records: the place with most of it stands for all of them, and a fix of that place alone saves least.
 fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
-    groups(view, counts, &[WaitReason::Fsync], false)
+    let groups = groups(view, counts, &[WaitReason::Fsync], false);
+    let mut groups: Vec<(WaitPlace, Group)> = groups
         .into_iter()
         .filter(|(_, group)| group.waits >= MANY_WAITS)
-        .map(|(place, group)| {
-            let waits = group.critical;
-            // Records that are forced together: one wait for tens of them. What the kernel does for
-            // each goes with it, and so do the queues for a CPU after it.
-            let kernel = view.on_path(&view.chain_kernel_places, |asked| *asked == place);
-            let all = waits + kernel + view.queued_after(&group.threads);
-            Found {
-                cause: WaitCause::SynchronousWrite,
-                waits_ns: all,
-                saved_ns: (
-                    all * SAVED_OF_FORCED_WRITES.likely,
-                    waits * SAVED_OF_FORCED_WRITES.least,
-                    all,
-                ),
-                work_remains: false,
-                holder: None,
-                object: group.object(),
-                figures: group.figures(),
-                waiter: place,
-            }
-        })
-        .collect()
+        .collect();
+    groups.sort_by(|a, b| b.1.critical.total_cmp(&a.1.critical));
+    let mut all = Vec::new();
+    while !groups.is_empty() {
+        let (place, group) = groups.remove(0);
+        let shares_thread = |other: &mut (WaitPlace, Group)| {
+            let mut threads = other.1.threads.keys();
+            threads.any(|thread| group.threads.contains_key(thread))
+        };
+        let others: Vec<(WaitPlace, Group)> = groups.extract_if(.., shares_thread).collect();
+        let waits = group.critical + others.iter().map(|other| other.1.critical).sum::<f64>();
+        // Records that are forced together: one wait for tens of them. What the kernel does for
+        // each goes with it, and so do the queues for a CPU after it.
+        let is_asked =
+            |asked: &WaitPlace| *asked == place || others.iter().any(|(other, _)| asked == other);
+        let kernel = view.on_path(&view.chain_kernel_places, is_asked);
+        let mut by_thread = group.threads.clone();
+        for (thread, waits) in others.iter().flat_map(|other| &other.1.threads) {
+            *by_thread.entry(*thread).or_default() += waits;
+        }
+        let saved = waits + kernel + view.queued_after(&by_thread);
+        all.push(Found {
+            cause: WaitCause::SynchronousWrite,
+            waits_ns: saved,
+            saved_ns: (
+                saved * SAVED_OF_FORCED_WRITES.likely,
+                group.critical * SAVED_OF_FORCED_WRITES.least,
+                saved,
+            ),
+            work_remains: false,
+            holder: None,
+            object: group.object(),
+            figures: group.figures(),
+            waiter: place,
+        });
+    }
+    all
 }
 
 fn by_reason(view: &View<'_>, counts: &[f64], reason: WaitReason, cause: WaitCause) -> Vec<Found> {

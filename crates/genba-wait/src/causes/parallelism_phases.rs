@@ -7,8 +7,8 @@ use genba_profile::wait_sampler::Chain;
 
 use super::Found;
 use super::constants::{
-    MANY_READY_THREADS, MIN_SHARE_OF_OWN_FUNCTION, MIN_SHARE_OF_WORKER, MOST_OF_HOLDS,
-    SAVED_OF_QUOTA, SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
+    MANY_READY_THREADS, MIN_SAMPLES_OF_SHARED_WORK, MIN_SHARE_OF_OWN_FUNCTION, MIN_SHARE_OF_WORKER,
+    MOST_OF_HOLDS, SAVED_OF_QUOTA, SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
 };
 use crate::stacks::unknown_place;
 use crate::view::{Places, View, most};
@@ -58,7 +58,8 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         let all: u64 = places.values().sum();
         for (place, samples) in places {
             let share = *samples as f64 / all as f64;
-            let own = of_one_thread(view, &place.function);
+            let own = of_one_thread(view, &place.function)
+                && !is_shared_work(view, &place.function, thread, &workers);
             let (sum, ns, able) = if same_work >= 2 && !own {
                 // Whoever waits has ended or stands at a barrier.
                 (&mut uneven, chain.others_done_ns * share, same_work as f64)
@@ -129,9 +130,18 @@ fn who_waits_for(
     workers: &HashMap<u32, usize>,
     only_workers: bool,
 ) -> Option<WaitPlace> {
+    let recording = view.recording;
     let mut places: BTreeMap<(bool, &WaitPlace), f64> = BTreeMap::new();
-    for (index, (state, seen)) in (0u32..).zip(view.states.iter().zip(&view.recording.states)) {
-        if !matches!(state.reason, WaitReason::Condition | WaitReason::Join) {
+    for (index, (state, seen)) in (0u32..).zip(view.states.iter().zip(&recording.states)) {
+        let waits = match state.reason {
+            WaitReason::Condition | WaitReason::Join => true,
+            WaitReason::Pipe | WaitReason::Child => {
+                let pid = recording.threads[seen.thread as usize].pid;
+                !only_workers && (sum.threads.iter()).any(|&runs| is_forked_by(view, runs, pid))
+            }
+            _ => false,
+        };
+        if !waits {
             continue;
         }
         // As often as it was seen waiting for somebody in those places.
@@ -143,13 +153,31 @@ fn who_waits_for(
             .map(|(_, samples)| samples)
             .sum();
         let works = workers.contains_key(&seen.thread);
-        *places.entry((works, &state.place)).or_default() += samples as f64;
+        *places.entry((works, own_place(view, index))).or_default() += samples as f64;
     }
     places.retain(|place, samples| *samples > 0.0 && (place.0 || !only_workers));
     places
         .into_iter()
         .max_by(|a, b| a.0.0.cmp(&b.0.0).then(a.1.total_cmp(&b.1)))
         .map(|((_, place), _)| place.clone())
+}
+
+/// Where a thread waits; of one that a library started, such as a pool's own, where the user's code waits for that thread.
+fn own_place<'v>(view: &'v View<'_>, state: u32) -> &'v WaitPlace {
+    let of_user = |state: u32| view.states[state as usize].entry.is_some();
+    let waiters = view.recording.pairs.iter();
+    let behind = waiters
+        .filter(|pair| pair.holder == state && !of_user(state) && of_user(pair.waiter))
+        .max_by(|a, b| a.ns.total_cmp(&b.ns));
+    &view.states[behind.map_or(state, |pair| pair.waiter) as usize].place
+}
+
+/// Whether a thread is of a process that another one started for a part of its own work: of one that runs another program it
+/// waits for what that does.
+fn is_forked_by(view: &View<'_>, thread: u32, parent: i32) -> bool {
+    let pid = view.recording.threads[thread as usize].pid;
+    let mut processes = view.recording.processes.iter();
+    processes.any(|one| one.pid == pid && one.parent == parent && !one.executed)
 }
 
 fn passes(view: &View<'_>, chain: &Chain, reasons: &[WaitReason]) -> bool {
@@ -187,6 +215,31 @@ fn of_one_thread(view: &View<'_>, function: &str) -> bool {
     let all: u64 = threads.values().sum();
     let most = threads.values().copied().max().unwrap_or(0);
     most as f64 >= MIN_SHARE_OF_OWN_FUNCTION * all as f64
+}
+
+/// Whether another worker that begins in the same function as this thread spent most of its own time in a function: it had less
+/// of the same to do.
+fn is_shared_work(
+    view: &View<'_>,
+    function: &str,
+    thread: u32,
+    workers: &HashMap<u32, usize>,
+) -> bool {
+    let samples_in = |function: &str, thread: u32| {
+        let threads = view.runs.get(function);
+        threads.and_then(|threads| threads.get(&thread)).copied()
+    };
+    let entry = view.entries.get(&thread);
+    let mut alike = workers
+        .keys()
+        .filter(|&&other| other != thread && entry.is_some() && view.entries.get(&other) == entry);
+    alike.any(|&other| {
+        let all: u64 = (view.runs.values())
+            .filter_map(|threads| threads.get(&other))
+            .sum();
+        let here = samples_in(function, other).unwrap_or(0);
+        here >= MIN_SAMPLES_OF_SHARED_WORK && here * 2 >= all
+    })
 }
 
 /// More threads that want to run than CPUs. What it costs is the switching.

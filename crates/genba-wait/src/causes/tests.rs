@@ -64,6 +64,34 @@ fn writes_that_reach_the_disk_each_time() {
     assert_eq!(causes(&one_thread(WaitReason::Fsync, 1)), []);
 }
 
+/// A record, its index and its directory are forced one after the other: whoever gathers records does all three less often.
+#[test]
+fn places_of_one_thread_that_force_writes_are_one_finding() {
+    let forcing = |threads: [u32; 2]| {
+        let mut made = SyntheticRecording::new(2, 1000.0);
+        let works = made.runs(0, 100.0);
+        let record = made.waits(threads[0], WaitReason::Fsync, &["append"], (500.0, 300));
+        let index = made.waits(threads[1], WaitReason::Fsync, &["publish"], (400.0, 300));
+        for (state, ms) in [(record, 500.0), (index, 400.0)] {
+            made.chain(&[state], ms, ms, 0.0);
+        }
+        made.chain(&[works], 100.0, 0.0, 100.0);
+        let found = made.view(findings);
+        let gains = found.iter().map(|one| one.predicted_speedup);
+        let names = found.iter().map(|one| one.waiter.function.clone());
+        (names.collect::<Vec<_>>(), gains.collect::<Vec<_>>())
+    };
+    let (names, gains) = forcing([0, 0]);
+    assert_eq!(names, ["append"]);
+    assert!(
+        gains[0].low > 1.2 && gains[0].low < 1.6 && gains[0].high > 8.0,
+        "{gains:?}"
+    );
+    let (names, gains) = forcing([0, 1]);
+    assert_eq!(names, ["append", "publish"]);
+    assert!(gains[0].high < 3.0, "{gains:?}");
+}
+
 /// After each wait the thread queues for a CPU: that goes with the waits.
 #[test]
 fn run_queue_after_waits_is_saved_with_them() {
@@ -244,6 +272,40 @@ fn work_of_one_thread_is_serial_and_work_of_all_is_uneven() {
     let serial = barrier("merge").view(findings);
     assert_eq!(serial[0].cause, WaitCause::SerialSection);
     assert_eq!(serial[0].holder.as_ref().unwrap().function, "merge");
+}
+
+/// A process waits for two that it started, by a pipe; the second is in `function` for 50 ms and ends, and the first works alone
+/// for 900 ms.
+fn forked_workers(function: &str, executed: bool) -> Vec<WaitCause> {
+    let mut made = SyntheticRecording::new(3, 1000.0);
+    for worker in 1..3 {
+        let thread = &mut made.recording.threads[worker];
+        thread.pid = thread.tid;
+        let process = WatchedProcess {
+            pid: thread.pid,
+            parent: 1,
+            executed,
+            ..WatchedProcess::default()
+        };
+        made.recording.processes.push(process);
+    }
+    made.recording.threads[2].ended = 50_000_000;
+    let collects = made.waits(0, WaitReason::Pipe, &["read", "collect"], (1000.0, 2));
+    let (long, short) = (made.runs(1, 950.0), made.runs(2, 50.0));
+    let both = made.chain(&[collects, long], 50.0, 0.0, 0.0);
+    let beside = made.chain(&[collects, short], 50.0, 0.0, 0.0);
+    let alone = made.chain(&[collects, long], 900.0, 0.0, 900.0);
+    made.sampled(both, &["score"], 10);
+    made.sampled(beside, &[function], 10);
+    made.sampled(alone, &["score"], 180);
+    causes(&made)
+}
+
+#[test]
+fn processes_of_which_one_has_most_of_the_work_are_uneven() {
+    assert_eq!(forked_workers("score", false), [WaitCause::Imbalance]);
+    assert_eq!(forked_workers("write_index", false), [], "other work");
+    assert_eq!(forked_workers("score", true), [], "other programs");
 }
 
 #[test]

@@ -71,6 +71,9 @@ impl WaitSampler<'_> {
                             self.code.remove(&pid);
                             self.variables.retain(|(of, _), _| *of != pid);
                             self.scripts.executed(pid);
+                            if let Some(process) = self.processes.get_mut(&pid) {
+                                process.executed = true;
+                            }
                         }
                         if exec && pid == self.leader {
                             self.starter = None;

@@ -37,6 +37,8 @@ pub struct SnapshotPace {
     once_cost: Duration,
     /// CPU time of the last snapshot.
     last_cost: Duration,
+    /// CPU time of the last look for a sample.
+    last_sampled_cost: Duration,
 }
 
 impl SnapshotPace {
@@ -49,14 +51,14 @@ impl SnapshotPace {
             early_cost_of_many: EARLY_COST_OF_MANY,
             once_cost: ONCE_COST,
             last_cost: Duration::ZERO,
+            last_sampled_cost: Duration::ZERO,
         }
     }
 
-    /// The part of a snapshot's CPU time that the next will take as well, as far as can be told: of one that would
-    /// postpone that for long, not what is more than the last one took.
-    fn lasting(&mut self, cost: Duration) -> Duration {
-        let more = cost.saturating_sub(self.last_cost).min(self.once_cost);
-        self.last_cost = cost;
+    /// The part of a look's CPU time that the next will take as well, as far as can be told: of one that would
+    /// postpone that for long, not what is more than the `last` one took.
+    fn lasting(&mut self, cost: Duration, last: Duration) -> Duration {
+        let more = cost.saturating_sub(last).min(self.once_cost);
         if cost.div_f64(MAX_COST) <= LONG_INTERVAL {
             return cost;
         }
@@ -67,7 +69,8 @@ impl SnapshotPace {
     /// Takes note of a snapshot that ended `now` and took so much CPU time. `random` is from 0 to below 1: what
     /// repeats in the program must not beat with the snapshots.
     pub fn took(&mut self, now: Instant, cost: Duration, random: f64) {
-        let cost = self.lasting(cost);
+        let last = std::mem::replace(&mut self.last_cost, cost);
+        let cost = self.lasting(cost, last);
         let affordable = INTERVAL.max(cost.div_f64(MAX_COST)).min(MAX_INTERVAL);
         let early_cost = match affordable > LONG_INTERVAL {
             true => &mut self.early_cost_of_many,
@@ -85,6 +88,8 @@ impl SnapshotPace {
 
     /// Takes note of a look at the threads for samples that began at `began`. Random as well: samples come in a rhythm.
     pub fn looked_at_samples(&mut self, began: Instant, cost: Duration, random: f64) {
+        let last = std::mem::replace(&mut self.last_sampled_cost, cost);
+        let cost = self.lasting(cost, last);
         self.sampled_due = began + cost.div_f64(MAX_SAMPLED_COST).mul_f64(0.5 + random);
     }
 }
@@ -173,5 +178,16 @@ mod tests {
         let mut pace = SnapshotPace::begin(began);
         pace.looked_at_samples(began, Duration::from_millis(1), 0.0);
         assert_eq!(pace.sampled_due - began, Duration::from_millis(25));
+    }
+
+    #[test]
+    fn what_a_look_for_samples_reads_once_postpones_nothing() {
+        let began = Instant::now();
+        let mut pace = SnapshotPace::begin(began);
+        let symbols = Duration::from_millis(60);
+        pace.looked_at_samples(began, symbols, 0.5);
+        assert_eq!(pace.sampled_due, began);
+        pace.looked_at_samples(began, symbols, 0.5);
+        assert_eq!(pace.sampled_due - began, symbols.div_f64(MAX_SAMPLED_COST));
     }
 }
