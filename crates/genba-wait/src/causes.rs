@@ -11,6 +11,7 @@ mod input_output;
 mod lock_tests;
 mod locks;
 mod parallelism_phases;
+mod small_io;
 mod stalled_waits;
 #[cfg(test)]
 mod tests;

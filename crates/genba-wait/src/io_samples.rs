@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use genba_model::WaitPlace;
+
 use crate::stacks::NamedFrame;
 use crate::view::Places;
 
@@ -17,6 +19,50 @@ pub struct IoSamples {
     /// Samples that are not in these, by place: messages of a process that serves several connections, which no buffer
     /// gathers.
     pub served: Places,
+}
+
+/// Samples on a CPU in calls that ask a socket for few bytes.
+#[derive(Clone, Debug, Default)]
+pub struct SmallReceives {
+    /// By place.
+    pub places: Places,
+    /// By chain.
+    pub chain_places: HashMap<u32, Places>,
+    /// Those in which the kernel copied data, by place.
+    pub copies: Places,
+    /// Bytes that were asked for, added up over samples.
+    pub bytes: u64,
+}
+
+impl SmallReceives {
+    /// Most bytes that a call asks for. Chosen: a page; the usual buffers of programs that have one are as large or larger.
+    const MOST_BYTES: u64 = 4096;
+
+    /// Adds a sample in a call that asks for `bytes`, if it is one.
+    pub(crate) fn add(
+        &mut self,
+        stack: &[NamedFrame],
+        place: &WaitPlace,
+        (bytes, weight): (u64, u64),
+        chain: Option<u32>,
+    ) {
+        let called = stack.iter().find(|frame| !frame.kernel);
+        let is_receive = called.is_some_and(|frame| {
+            let name = frame.place.function.trim_start_matches('_');
+            let name = name.strip_prefix("libc_").unwrap_or(name);
+            !frame.own && matches!(name.split('@').next(), Some("recv" | "recvfrom"))
+        });
+        if !is_receive || bytes >= Self::MOST_BYTES {
+            return;
+        }
+        *self.places.entry(place.clone()).or_default() += weight;
+        *self.copies.entry(place.clone()).or_default() += u64::from(copies(stack)) * weight;
+        self.bytes += bytes * weight;
+        if let Some(chain) = chain {
+            let of_chain = self.chain_places.entry(chain).or_default();
+            *of_chain.entry(place.clone()).or_default() += weight;
+        }
+    }
 }
 
 impl IoSamples {

@@ -31,6 +31,8 @@ pub struct NamedFrame {
 #[derive(Debug, Default)]
 pub struct Stacks {
     by_sample: HashMap<(i32, u64), u32>,
+    /// The third argument of the system call in which a sample was taken.
+    third_arguments: HashMap<(i32, u64), u64>,
     stacks: Vec<Vec<NamedFrame>>,
 }
 
@@ -44,11 +46,17 @@ impl Stacks {
         wanted: &HashSet<(i32, u64)>,
         scripts: &ScriptStacks,
     ) -> Result<Self, ReadError> {
+        /// rdx, which the kernel gives back as it was (x86-64 psABI, appendix A.2.1).
+        const THIRD_ARGUMENT: usize = 2;
         let mut found: HashMap<(i32, u64), StackId> = HashMap::new();
+        let mut third_arguments = HashMap::new();
         let mut sink = |sample: &Sample, _: &Tables| {
             let key = (sample.tid, sample.time);
             if wanted.contains(&key) {
                 found.insert(key, sample.stack);
+                if let Some(registers) = sample.registers.filter(|_| sample.kernel) {
+                    third_arguments.insert(key, registers[THIRD_ARGUMENT]);
+                }
             }
         };
         let tables = recording.scan(&ReadOptions::default(), &mut sink)?;
@@ -58,7 +66,10 @@ impl Stacks {
         });
         let code = Symbolizer::new(tables.modules.clone(), kernel);
         let mut named: HashMap<(StackId, Option<u32>), u32> = HashMap::new();
-        let mut stacks = Self::default();
+        let mut stacks = Self {
+            third_arguments,
+            ..Self::default()
+        };
         for (sample, id) in found {
             let all = &mut stacks.stacks;
             let script = scripts.id(sample);
@@ -88,6 +99,11 @@ impl Stacks {
         self.by_sample
             .get(&sample)
             .map_or(&[], |index| &self.stacks[*index as usize])
+    }
+
+    /// The third argument of the system call in which a sample was taken; `None` outside of the kernel.
+    pub fn third_argument(&self, sample: (i32, u64)) -> Option<u64> {
+        self.third_arguments.get(&sample).copied()
     }
 
     /// Number of the stack of a sample, the same for all samples with this stack; `None` if it is not

@@ -8,7 +8,7 @@ use genba_profile::wait_sampler::{
 };
 
 use crate::futex_reasons::refine;
-use crate::io_samples::{IoSamples, copies, is_of_socket, reads_or_writes};
+use crate::io_samples::{IoSamples, SmallReceives, copies, is_of_socket, reads_or_writes};
 use crate::many_files;
 use crate::object_names::ObjectNames;
 use crate::runtime_locks::runtime_lock;
@@ -59,6 +59,8 @@ pub struct View<'a> {
     pub runs: HashMap<String, HashMap<u32, u64>>,
     /// Samples on a CPU in reads, and those in writes.
     pub io: [IoSamples; 2],
+    /// Samples in calls that ask a socket for few bytes.
+    pub small_receives: SmallReceives,
     /// Samples on a CPU, and of them in the kernel.
     pub samples: u64,
     /// Those in the kernel.
@@ -98,6 +100,7 @@ impl<'a> View<'a> {
             chain_kernel_places: HashMap::new(),
             runs: HashMap::new(),
             io: Default::default(),
+            small_receives: SmallReceives::default(),
             samples: 0,
             kernel_samples: 0,
             taken_out: 0.0,
@@ -131,6 +134,10 @@ impl<'a> View<'a> {
             let serves = of_tid
                 .get(&snapshot.tid)
                 .is_some_and(|thread| serves_several(recording, *thread));
+            if let Some(bytes) = stacks.third_argument((snapshot.tid, snapshot.time)) {
+                let receives = &mut view.small_receives;
+                receives.add(stack, &place, (bytes, weight), snapshot.chain);
+            }
             let direction = reads_or_writes(stack);
             if let Some(direction) = direction.filter(|_| serves && is_of_socket(stack)) {
                 *view.io[direction].served.entry(place.clone()).or_default() += weight;
@@ -240,6 +247,23 @@ impl<'a> View<'a> {
         samples: &HashMap<u32, Places>,
         is_wanted: impl Fn(&WaitPlace) -> bool,
     ) -> f64 {
+        self.parts_of_chains(samples, is_wanted, |thread| {
+            1.0 - self.share_without_cpu(thread)
+        })
+    }
+
+    /// The same with the time in which it had to wait for a CPU for that: less work queues for a shorter time.
+    pub fn on_path_with_queue(&self, samples: &HashMap<u32, Places>) -> f64 {
+        self.parts_of_chains(samples, |_| true, |_| 1.0)
+    }
+
+    /// Parts of the time of chains whose last thread runs: that of these samples of it, times a share by that thread.
+    fn parts_of_chains(
+        &self,
+        samples: &HashMap<u32, Places>,
+        is_wanted: impl Fn(&WaitPlace) -> bool,
+        share: impl Fn(&WatchedThread) -> f64,
+    ) -> f64 {
         let of_chain = |index: u32, chain: &Chain| {
             let all: u64 = self.chain_places.get(&index)?.values().sum();
             let wanted = samples.get(&index)?.iter();
@@ -250,8 +274,7 @@ impl<'a> View<'a> {
                 return None;
             }
             let last = self.thread(*chain.states.last()?);
-            let on_cpu = chain.ns * (1.0 - self.share_without_cpu(last));
-            Some(on_cpu * wanted as f64 / all.max(1) as f64)
+            Some(chain.ns * share(last) * wanted as f64 / all.max(1) as f64)
         };
         (0u32..)
             .zip(&self.chains)

@@ -22,6 +22,17 @@ pub fn note(output: &Output) {
     }
 }
 
+/// Whether standard input is a pipe, or a file with content: what perf would let the command read.
+pub fn is_given() -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    let copy = io::stdin().as_fd().try_clone_to_owned();
+    let status = copy.and_then(|copy| File::from(copy).metadata());
+    status.is_ok_and(|status| {
+        let kind = status.file_type();
+        kind.is_fifo() || kind.is_file() && status.len() > 0
+    })
+}
+
 /// Whether a pipe has data, or a file content.
 fn has_data(input: BorrowedFd<'_>) -> bool {
     use std::os::unix::fs::FileTypeExt as _;

@@ -44,8 +44,7 @@ impl BlockedCall {
         self.number == libc::SYS_futex && self.arguments[1] & PRIVATE == 0
     }
 
-    /// For how long the call waits for a descriptor at most, ns; `None` where it waits for ever, for several descriptors of
-    /// `poll`, or is another call. `read` reads the caller's memory and returns how many bytes it could.
+    /// For how long the call waits for descriptors at most, ns; `None` where it waits for ever, or is another call. `read` reads the caller's memory and returns how many bytes it could.
     pub fn time_limit(&self, read: impl Fn(u64, &mut [u8]) -> usize) -> Option<u64> {
         // A `timespec` or `timeval`: two words, the second in ns or µs.
         let pair = |address: u64, unit: u64| {
@@ -58,13 +57,15 @@ impl BlockedCall {
             let rest = word(rest).checked_mul(unit)?;
             word(seconds).checked_mul(1_000_000_000)?.checked_add(rest)
         };
+        let milliseconds = |limit: u64| {
+            let limit = u64::try_from(limit as i32).ok()?;
+            Some(limit * 1_000_000)
+        };
         let [first, second, third, fourth, fifth, _] = self.arguments;
         let limit = match self.number {
-            libc::SYS_poll if second == 1 => {
-                let milliseconds = u64::try_from(third as i32).ok()?;
-                Some(milliseconds * 1_000_000)
-            }
-            libc::SYS_ppoll if second == 1 => pair(third, 1),
+            libc::SYS_poll if second > 0 => milliseconds(third),
+            libc::SYS_ppoll if second > 0 => pair(third, 1),
+            libc::SYS_epoll_wait | libc::SYS_epoll_pwait => milliseconds(fourth),
             libc::SYS_select if first > 0 && fourth == 0 => pair(fifth, 1_000),
             libc::SYS_pselect6 if first > 0 && fourth == 0 => pair(fifth, 1),
             _ => None,
@@ -305,7 +306,11 @@ mod tests {
         let poll = |count, limit: i32| [9, count, limit as u64, 0, 0, 0];
         assert_eq!(limit(libc::SYS_poll, poll(1, 60)), Some(60_000_000));
         assert_eq!(limit(libc::SYS_poll, poll(1, -1)), None);
-        assert_eq!(limit(libc::SYS_poll, poll(2, 60)), None);
+        assert_eq!(limit(libc::SYS_poll, poll(2, 60)), Some(60_000_000));
+        assert_eq!(limit(libc::SYS_poll, poll(0, 60)), None, "a sleep");
+        let epoll = |limit: i32| [9, 0x2000, 16, limit as u64, 0, 0];
+        assert_eq!(limit(libc::SYS_epoll_wait, epoll(20)), Some(20_000_000));
+        assert_eq!(limit(libc::SYS_epoll_wait, epoll(-1)), None);
         let timed = |address| [1, 1, address, 0, address, 0];
         assert_eq!(limit(libc::SYS_ppoll, timed(0x1000)), Some(3_000_000_005));
         assert_eq!(limit(libc::SYS_ppoll, timed(0x2000)), None);

@@ -95,8 +95,8 @@ pub(super) const MIN_SAVED_OVERHEAD: f64 = 0.6;
 pub(super) const MIN_SHARE_OF_WORKER: f64 = 0.02;
 /// Share of a function's samples that one thread has if it is that thread's own. Chosen.
 pub(super) const MIN_SHARE_OF_OWN_FUNCTION: f64 = 0.9;
-/// Samples of another thread in a function from which on that is not a chance. Chosen.
-pub(super) const MIN_SAMPLES_OF_SHARED_WORK: u64 = 5;
+/// Samples from which on a place is no chance. Chosen.
+pub(super) const MIN_SAMPLES: u64 = 5;
 /// Of the time that an even division would save: pieces are seldom of one size.
 pub(super) const SAVED_OF_UNEVEN_WORK: SavedPart = part(0.8, 0.35);
 /// Part of the waits of work alone from which on the turns that threads take are why it is alone. Chosen: most of it.

@@ -1,21 +1,18 @@
 //! Waits for the disk, for the other end of a pipe or socket, for a signal of another thread, for a
 //! time.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
-use genba_profile::wait_sampler::{Chain, WatchedProcess};
+use genba_profile::wait_sampler::Chain;
 
-use super::Found;
 use super::constants::{
-    CALL_NS, COPY_NS, FEW_SLEEPS, LARGE_BYTES, MANY_CALLS, MANY_TURNS, MANY_WAITS, MAX_UNDER_LOCK,
-    MIN_SAVED_OVERHEAD, MIN_SHARE_OF_FEW_SLEEPS, MIN_SHARE_OF_SECOND, MIN_WAITING_CALLS,
-    MIN_WAITS_OF_OTHER_END, MIN_WORK_OF_TICK_NS, SAVED_OF_FORCED_WRITES, SAVED_OF_PAGE_FAULTS,
-    SAVED_OF_SLEEPS, SAVED_OF_SMALL_CALLS, SAVED_OF_TURNS, SHORT_TURN_NS, UNKNOWN_KERNEL_SHARE,
+    FEW_SLEEPS, MANY_TURNS, MANY_WAITS, MAX_UNDER_LOCK, MIN_SHARE_OF_FEW_SLEEPS,
+    MIN_SHARE_OF_SECOND, MIN_WAITS_OF_OTHER_END, MIN_WORK_OF_TICK_NS, SAVED_OF_FORCED_WRITES,
+    SAVED_OF_PAGE_FAULTS, SAVED_OF_SLEEPS, SAVED_OF_TURNS, SHORT_TURN_NS, UNKNOWN_KERNEL_SHARE,
 };
+use super::{Found, small_io};
 use crate::grouped_waits::waits_of_states;
-use crate::io_samples::IoSamples;
 use crate::view::{Places, View, most};
 
 /// Everything here.
@@ -30,7 +27,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
     ));
     all.extend(polling(view, &counts));
     all.extend(turns(view, &counts));
-    all.extend(small_io(view, &counts));
+    all.extend(small_io::find(view, &counts));
     all
 }
 
@@ -42,11 +39,11 @@ pub(super) struct Group {
     /// Of it while nobody was on a CPU, and while one was.
     pub(super) idle: f64,
     alone: f64,
-    ns: f64,
-    snapshots: u64,
-    waits: f64,
+    pub(super) ns: f64,
+    pub(super) snapshots: u64,
+    pub(super) waits: f64,
     /// Waits by thread.
-    threads: BTreeMap<u32, f64>,
+    pub(super) threads: BTreeMap<u32, f64>,
     objects: BTreeMap<String, f64>,
     holder_places: Places,
     holder_waits: BTreeMap<WaitPlace, f64>,
@@ -170,13 +167,16 @@ fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
             *by_thread.entry(*thread).or_default() += waits;
         }
         let saved = waits + kernel + view.queued_after(&by_thread);
+        // What the same function waits for files besides is done for each record as well.
+        let (files, by_thread) = waits_for_files(view, counts, &place, by_thread);
+        let with_files = waits + files + kernel + view.queued_after(&by_thread);
         all.push(Found {
             cause: WaitCause::SynchronousWrite,
             waits_ns: saved,
             saved_ns: (
                 saved * SAVED_OF_FORCED_WRITES.likely,
                 group.critical * SAVED_OF_FORCED_WRITES.least,
-                saved,
+                with_files,
             ),
             work_remains: false,
             holder: None,
@@ -186,6 +186,25 @@ fn synchronous_writes(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         });
     }
     all
+}
+
+/// Waits for files in the function of a place, on the critical path, ns; and how often each thread waits, with these.
+fn waits_for_files(
+    view: &View<'_>,
+    counts: &[f64],
+    place: &WaitPlace,
+    mut by_thread: BTreeMap<u32, f64>,
+) -> (f64, BTreeMap<u32, f64>) {
+    let mut ns = 0.0;
+    for (other, group) in groups(view, counts, &[WaitReason::File], false) {
+        if (&other.function, &other.file) == (&place.function, &place.file) {
+            ns += group.critical;
+            for (thread, waits) in group.threads {
+                *by_thread.entry(thread).or_default() += waits;
+            }
+        }
+    }
+    (ns, by_thread)
 }
 
 fn by_reason(view: &View<'_>, counts: &[f64], reason: WaitReason, cause: WaitCause) -> Vec<Found> {
@@ -258,6 +277,11 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         .filter(|(_, group)| {
             let serves = other_waits(view, counts, group) >= MIN_WAITS_OF_OTHER_END * group.waits;
             !serves || looks_for_children(view, group)
+        })
+        // A clock is waited for where the time itself matters.
+        .filter(|(_, group)| {
+            let object = group.object();
+            object.is_none_or(|object| !object.starts_with("anon_inode:[timerfd]"))
         })
         // Who sleeps under a lock keeps others from work: that is the lock's.
         .filter(|(place, group)| slept_under_lock(view, place) < MAX_UNDER_LOCK * group.ns)
@@ -395,7 +419,7 @@ fn turns(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
     all
 }
 
-/// Whether at least two threads work alone, one while the other waits.
+/// Whether at least two threads work alone, one while the others wait.
 fn takes_turns(view: &View<'_>) -> bool {
     let mut by_thread: BTreeMap<u32, f64> = BTreeMap::new();
     for chain in &view.chains {
@@ -404,11 +428,8 @@ fn takes_turns(view: &View<'_>) -> bool {
         *by_thread.entry(thread).or_default() += chain.alone_ns;
     }
     let all: f64 = by_thread.values().sum();
-    let mut times: Vec<f64> = by_thread.into_values().collect();
-    times.sort_by(|a, b| b.total_cmp(a));
-    times
-        .get(1)
-        .is_some_and(|second| *second >= MIN_SHARE_OF_SECOND * all)
+    let most = by_thread.into_values().fold(0.0, f64::max);
+    all - most >= MIN_SHARE_OF_SECOND * all && all > 0.0
 }
 
 /// Share of the samples at ends of chains through these waits that were in the kernel: passing on
@@ -430,110 +451,4 @@ fn passing_share(view: &View<'_>, reasons: &[WaitReason]) -> f64 {
         0 => UNKNOWN_KERNEL_SHARE,
         _ => (sums.0 as f64 + 1.0) / (sums.1 as f64 + 2.0),
     }
-}
-
-/// Whether a process reads or writes one file after the other: then the files are small, and no buffer makes
-/// fewer calls. Of a short run with one or two looks that is not known, and nothing is said.
-fn goes_through_files(process: &WatchedProcess) -> bool {
-    process.file_looks > 0 && 2 * process.new_file_looks >= process.file_looks
-}
-
-/// Share of the samples in reads, or writes, that are not messages to several connections.
-fn not_served(view: &View<'_>, writes: bool) -> f64 {
-    let io = &view.io[usize::from(writes)];
-    let others: u64 = io.places.values().sum();
-    match io.served.values().sum::<u64>() {
-        0 => 1.0,
-        served => others as f64 / (others + served) as f64,
-    }
-}
-
-/// `small-io`: many reads or writes of few bytes each, waited for or not.
-fn small_io(view: &View<'_>, counts: &[f64]) -> Option<Found> {
-    let recording = view.recording;
-    let process = recording.processes.iter().max_by_key(|process| {
-        (
-            process.reads + process.writes,
-            std::cmp::Reverse(process.pid),
-        )
-    })?;
-    let waits = groups(view, counts, &[WaitReason::File], false)
-        .into_iter()
-        .filter(|(_, group)| group.waits >= MANY_CALLS)
-        .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical));
-    // What is waited for, else what is done more often.
-    let at_waits = |io: &IoSamples| {
-        let (place, _) = waits.as_ref()?;
-        io.places.get(place).copied()
-    };
-    let [read, written] = [&view.io[0], &view.io[1]].map(at_waits);
-    let reads = match read.cmp(&written) {
-        Ordering::Equal => process.reads > process.writes,
-        order => order == Ordering::Greater,
-    };
-    let (calls, bytes) = if reads {
-        (process.reads as f64, process.read_bytes as f64)
-    } else {
-        (process.writes as f64, process.written_bytes as f64)
-    };
-    let size = bytes / calls.max(1.0);
-    let calls = calls * not_served(view, !reads);
-    if calls < MANY_CALLS || size >= LARGE_BYTES || goes_through_files(process) {
-        return None;
-    }
-    let waited = waits.as_ref().map_or(0.0, |(_, group)| {
-        group.critical + view.queued_after(&group.threads)
-    });
-    // Entering and leaving the kernel goes, copying stays. Where most calls wait for a device, so does what
-    // is done to ask it each time.
-    // Who passes data on makes as many calls of either kind.
-    let io = match waits {
-        Some(_) => &view.io[usize::from(!reads)..=usize::from(!reads)],
-        None => &view.io[..],
-    };
-    let places = io.iter().flat_map(|io| &io.places);
-    let samples: u64 = places.clone().map(|(_, samples)| samples).sum();
-    let copies: u64 = io.iter().flat_map(|io| io.copies.values()).sum();
-    let not_copied = 1.0 - copies as f64 / samples.max(1) as f64;
-    let each_waits = waits
-        .as_ref()
-        .is_some_and(|(_, group)| group.waits >= MIN_WAITING_CALLS * calls);
-    let overhead = match each_waits {
-        true => not_copied,
-        false => not_copied.min(1.0 / (1.0 + size * COPY_NS / CALL_NS.0)),
-    };
-    let on_cpu = if view.kernel_samples > 0 && samples > 0 {
-        let times = io.iter().map(|io| view.on_path(&io.chain_places, |_| true));
-        let ns: f64 = times.sum();
-        (ns * overhead, ns * overhead * MIN_SAVED_OVERHEAD, ns)
-    } else {
-        (calls * CALL_NS.0, calls * CALL_NS.1, calls * CALL_NS.2)
-    };
-    let waiter = match &waits {
-        Some((place, _)) => place.clone(),
-        None => places
-            .max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)))?
-            .0
-            .clone(),
-    };
-    Some(Found {
-        cause: WaitCause::SmallIo,
-        waits_ns: on_cpu.0 + waited,
-        work_remains: false,
-        saved_ns: (
-            on_cpu.0 + waited * SAVED_OF_SMALL_CALLS.likely,
-            on_cpu.1 + waited * SAVED_OF_SMALL_CALLS.least,
-            on_cpu.2 + waited,
-        ),
-        waiter,
-        holder: None,
-        object: waits.as_ref().and_then(|(_, group)| group.object()),
-        figures: WaitFigures {
-            snapshots: samples + waits.as_ref().map_or(0, |(_, group)| group.snapshots),
-            seconds: (on_cpu.0 + waited) / 1e9,
-            bytes_per_call: Some(size),
-            calls: Some(calls as u64),
-            ..WaitFigures::default()
-        },
-    })
 }

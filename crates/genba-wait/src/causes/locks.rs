@@ -15,6 +15,8 @@ struct Lock {
     /// Wall time with this lock on the critical path while its holder ran, and while that waited.
     computing: f64,
     waiting: f64,
+    /// Of `computing` what the holder had a CPU for.
+    on_cpu: f64,
     ns: f64,
     snapshots: u64,
     waits: f64,
@@ -31,14 +33,14 @@ struct Lock {
 }
 
 impl Lock {
-    /// Part of the time in which holders waited themselves; where the lock is hardly on the path, of all waits for it. `None` where no
+    /// Part of the time in which holders waited themselves, of that in which they had a CPU or waited for no CPU; where the lock is hardly on the path, of all waits for it. `None` where no
     /// holder is known.
     fn waiting_part(&self) -> Option<f64> {
         let on_path = self.computing + self.waiting;
         let all_waits: f64 = self.holder_waits.values().sum();
         let seen = self.held + self.idle;
         let (waiting, all) = match on_path > MIN_PART_ON_PATH * seen {
-            true => (self.waiting, on_path),
+            true => (self.waiting, self.on_cpu + self.waiting),
             false => (all_waits, seen),
         };
         (all > 0.0).then(|| waiting / all)
@@ -75,6 +77,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         {
             match holder.reason {
                 WaitReason::Condition => lock.idle += pair.ns,
+                WaitReason::Running => lock.held += pair.ns * with_cpu(view, pair.holder),
                 _ => lock.held += pair.ns,
             }
             if holder.reason != WaitReason::Running {
@@ -91,7 +94,11 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
             continue;
         };
         match view.end(chain).reason {
-            WaitReason::Running => lock.computing += chain.ns,
+            WaitReason::Running => {
+                lock.computing += chain.ns;
+                let last = chain.states[chain.states.len() - 1];
+                lock.on_cpu += chain.ns * with_cpu(view, last);
+            }
             WaitReason::Lock => {}
             _ => lock.waiting += chain.ns,
         }
@@ -106,6 +113,7 @@ pub fn find(view: &View<'_>) -> Vec<Found> {
         let in_call = share_in(&lock.holder_places, &outside);
         lock.waiting += lock.computing * in_call;
         lock.computing *= 1.0 - in_call;
+        lock.on_cpu *= 1.0 - in_call;
         let most_waiter = lock.waiters.iter().max_by(|a, b| a.1.total_cmp(b.1));
         let Some((waiter, _)) = most_waiter else {
             continue;
@@ -217,6 +225,15 @@ fn walls_side_by_side(view: &View<'_>, object: Option<&String>) -> [f64; 2] {
     [shared, longest].map(|alone| (rest * view.own_wall() + alone).max(work))
 }
 
+/// Share of its runnable time in which the thread of a state had a CPU: without one it does not compute.
+fn with_cpu(view: &View<'_>, state: u32) -> f64 {
+    let thread = view.thread(state);
+    match thread.running + thread.runnable {
+        0 => 1.0,
+        ready => thread.running as f64 / ready as f64,
+    }
+}
+
 /// Where threads wait for the world outside: files, the disk, other processes, a time.
 fn places_of_waits_outside<'a>(view: &'a View<'_>) -> HashSet<&'a WaitPlace> {
     let waits = view.states.iter().filter(|state| {
@@ -261,5 +278,6 @@ fn without_leader(view: &View<'_>, locks: &mut BTreeMap<Option<String>, Lock>) {
         let of_wall = (lock.ns / threads).min(view.own_wall());
         lock.waiting = of_wall * share;
         lock.computing = of_wall * (1.0 - share);
+        lock.on_cpu = lock.computing;
     }
 }

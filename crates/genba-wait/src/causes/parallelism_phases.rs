@@ -7,8 +7,8 @@ use genba_profile::wait_sampler::Chain;
 
 use super::Found;
 use super::constants::{
-    MANY_READY_THREADS, MIN_SAMPLES_OF_SHARED_WORK, MIN_SHARE_OF_OWN_FUNCTION, MIN_SHARE_OF_WORKER,
-    MOST_OF_HOLDS, SAVED_OF_QUOTA, SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
+    MANY_READY_THREADS, MIN_SAMPLES, MIN_SHARE_OF_OWN_FUNCTION, MIN_SHARE_OF_WORKER, MOST_OF_HOLDS,
+    SAVED_OF_QUOTA, SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
 };
 use crate::stacks::unknown_place;
 use crate::view::{Places, View, most};
@@ -238,7 +238,7 @@ fn is_shared_work(
             .filter_map(|threads| threads.get(&other))
             .sum();
         let here = samples_in(function, other).unwrap_or(0);
-        here >= MIN_SAMPLES_OF_SHARED_WORK && here * 2 >= all
+        here >= MIN_SAMPLES && here * 2 >= all
     })
 }
 

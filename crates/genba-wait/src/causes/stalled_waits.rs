@@ -7,7 +7,8 @@ use genba_profile::wait_sampler::{Chain, Pair, StateIndex};
 
 use super::Found;
 use super::constants::{
-    DELAYED_ACKNOWLEDGEMENT_NS, MANY_WAITS, MIN_SHARE_EXPIRED, MIN_SHARE_IDLE, SAVED_OF_STALLS,
+    DELAYED_ACKNOWLEDGEMENT_NS, MANY_WAITS, MIN_SHARE_EXPIRED, MIN_SHARE_IDLE,
+    MIN_WAITS_OF_OTHER_END, SAVED_OF_STALLS,
 };
 use super::input_output::{Group, groups};
 use crate::grouped_waits::waits_of_states;
@@ -17,14 +18,18 @@ use crate::view::View;
 pub fn find(view: &View<'_>) -> Vec<Found> {
     let counts = waits_of_states(view);
     let places = groups(view, &counts, &[WaitReason::Socket], false);
-    let mut all = expired(view, &places);
+    let mut all = expired(view, WaitReason::Socket, &places);
+    // Of several descriptors, and of a time: needless where the result is there before.
+    let mut polls = groups(view, &counts, &[WaitReason::Poll], false);
+    polls.retain(|place, group| has_the_result(view, place, group));
+    all.extend(expired(view, WaitReason::Poll, &polls));
     all.extend(held_back(view, &counts, &places));
     all
 }
 
-/// On the critical path, ns, and of it while nobody was on a CPU, through waits for sockets at these places: of two
+/// On the critical path, ns, and of it while nobody was on a CPU, through waits for this reason at these places: of two
 /// ends that wait for each other the path ends at either.
-fn through(view: &View<'_>, places: &[&WaitPlace]) -> (f64, f64) {
+fn through(view: &View<'_>, reason: WaitReason, places: &[&WaitPlace]) -> (f64, f64) {
     let passes = |chain: &&Chain| {
         let mut states = chain
             .states
@@ -32,7 +37,7 @@ fn through(view: &View<'_>, places: &[&WaitPlace]) -> (f64, f64) {
             .map(|state| &view.states[*state as usize]);
         let waits_there = states
             .clone()
-            .any(|state| state.reason == WaitReason::Socket && places.contains(&&state.place));
+            .any(|state| state.reason == reason && places.contains(&&state.place));
         waits_there && states.all(|state| state.reason != WaitReason::Lock)
     };
     let chains = view.chains.iter().filter(passes);
@@ -69,13 +74,38 @@ fn found(
     }
 }
 
-/// `polling-sleep`: what a place waits for does not come before its time limit.
-fn expired(view: &View<'_>, places: &BTreeMap<WaitPlace, Group>) -> Vec<Found> {
+/// Whether other threads of the process have worked for each wait at a place by polling, and others wait for it meanwhile.
+fn has_the_result(view: &View<'_>, place: &WaitPlace, group: &Group) -> bool {
+    let recording = view.recording;
+    let polls = |state: StateIndex| {
+        let state = &view.states[state as usize];
+        state.reason == WaitReason::Poll && state.place == *place
+    };
+    let awaited: f64 = (recording.pairs.iter())
+        .filter(|pair| polls(pair.holder) && !polls(pair.waiter))
+        .filter(|pair| {
+            let (waiter, holder) = (view.thread(pair.waiter), view.thread(pair.holder));
+            waiter.pid != holder.pid || view.states[pair.waiter as usize].reason == WaitReason::Join
+        })
+        .map(|pair| pair.ns)
+        .sum();
+    let pids: HashSet<i32> = (group.threads.keys())
+        .map(|thread| recording.threads[*thread as usize].pid)
+        .collect();
+    let others = (0u32..)
+        .zip(&recording.threads)
+        .filter(|(index, thread)| pids.contains(&thread.pid) && !group.threads.contains_key(index));
+    let slices: f64 = others.map(|(_, thread)| thread.slices as f64).sum();
+    awaited >= MIN_SHARE_EXPIRED * group.ns && slices >= MIN_WAITS_OF_OTHER_END * group.waits
+}
+
+/// `polling-sleep`: what a place waits for, for this reason, does not come before its time limit.
+fn expired(view: &View<'_>, reason: WaitReason, places: &BTreeMap<WaitPlace, Group>) -> Vec<Found> {
     let mut all = Vec::new();
     for (place, group) in places {
         let here = view.states.iter().zip(&view.recording.states);
         let here = here
-            .filter(|(state, _)| state.reason == WaitReason::Socket && state.place == *place)
+            .filter(|(state, _)| state.reason == reason && state.place == *place)
             .map(|(_, seen)| seen);
         let (mut waits, mut limits, mut ns) = (0, 0.0, 0.0);
         for seen in here {
@@ -87,7 +117,7 @@ fn expired(view: &View<'_>, places: &BTreeMap<WaitPlace, Group>) -> Vec<Found> {
         if waits as f64 >= MANY_WAITS && part >= MIN_SHARE_EXPIRED {
             let seconds = limits / waits as f64 / 1e9;
             let end = WaitEnd::TimeLimit { seconds };
-            let path = through(view, &[place]);
+            let path = through(view, reason, &[place]);
             all.push(found(
                 WaitCause::PollingSleep,
                 end,
@@ -140,7 +170,7 @@ fn held_back(
         .filter_map(|place| Some((place, places.get(place)?)))
         .max_by(|a, b| a.1.critical.total_cmp(&b.1.critical))?;
     // Work meanwhile, by whomever, may be what is awaited.
-    let path = through(view, &ends);
+    let path = through(view, WaitReason::Socket, &ends);
     if path.1 < MIN_SHARE_IDLE * path.0 {
         return None;
     }

@@ -126,9 +126,12 @@ impl Args {
 }
 
 /// Runs `genba count`.
-pub fn run(args: Args, output: &Output) -> VerbResult {
+pub fn run(mut args: Args, output: &Output) -> VerbResult {
     let output = &output.behind_command(args.run.passes_output_on(&args.json));
-    unread_input::note(output);
+    // Without the second run, which would have nothing to read.
+    if unread_input::is_given() {
+        args.run.pass_input_on();
+    }
     let prepared = args.run.prepare_shown(&args.json)?;
     let plan = CountPlan {
         engine: args.engine.clone(),
