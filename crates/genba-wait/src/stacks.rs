@@ -85,8 +85,14 @@ impl Stacks {
 
     /// Stacks that nobody recorded.
     #[cfg(test)]
-    pub fn synthetic(stacks: HashMap<(i32, u64), Vec<NamedFrame>>) -> Self {
-        let mut made = Self::default();
+    pub fn synthetic(
+        stacks: HashMap<(i32, u64), Vec<NamedFrame>>,
+        third_arguments: HashMap<(i32, u64), u64>,
+    ) -> Self {
+        let mut made = Self {
+            third_arguments,
+            ..Self::default()
+        };
         for (index, (sample, stack)) in (0..).zip(stacks) {
             made.by_sample.insert(sample, index);
             made.stacks.push(stack);

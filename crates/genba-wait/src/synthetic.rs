@@ -44,6 +44,7 @@ fn thread_frames(thread: u32, names: &[&str]) -> Vec<NamedFrame> {
 pub struct SyntheticRecording {
     pub recording: WaitRecording,
     stacks: HashMap<(i32, u64), Vec<NamedFrame>>,
+    third_arguments: HashMap<(i32, u64), u64>,
     next: u64,
 }
 
@@ -73,6 +74,7 @@ impl SyntheticRecording {
                 ..WaitRecording::default()
             },
             stacks: HashMap::new(),
+            third_arguments: HashMap::new(),
             next: 1,
         }
     }
@@ -157,6 +159,16 @@ impl SyntheticRecording {
         self.sampled_in(chain, kernel, names, count);
     }
 
+    /// The same in the kernel, in a call whose third argument is `bytes`.
+    pub fn asks_for(&mut self, chain: u32, names: &[&str], bytes: u64, count: u64) {
+        let first = self.next;
+        self.sampled_in(chain, &["do_syscall_64"], names, count);
+        let samples = self.recording.cpu_snapshots.iter();
+        let samples = samples.filter(|one| one.time >= first);
+        let asks = samples.map(|one| ((one.tid, one.time), bytes));
+        self.third_arguments.extend(asks);
+    }
+
     fn sampled_in(&mut self, chain: u32, kernel: &[&str], names: &[&str], count: u64) {
         let states = self.recording.chains[chain as usize].states.clone();
         let last = states[states.len() - 1];
@@ -187,7 +199,7 @@ impl SyntheticRecording {
 
     /// Calls `look` with the view of all this.
     pub fn view<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
-        let stacks = Stacks::synthetic(self.stacks.clone());
+        let stacks = Stacks::synthetic(self.stacks.clone(), self.third_arguments.clone());
         look(&View::new(
             &self.recording,
             &stacks,

@@ -266,3 +266,25 @@ fn a_sleep_under_a_lock_is_the_locks() {
     assert!(!sleeping(900.0).contains(&WaitCause::PollingSleep));
     assert!(sleeping(20.0).contains(&WaitCause::PollingSleep));
 }
+
+/// The holder forces its record 100 ms long and has 100 ms of CPU time; for the other 600 ms it queues for a CPU.
+#[test]
+fn a_holder_without_a_cpu_does_not_compute() {
+    let cause = |runnable: u64| {
+        let mut made = SyntheticRecording::new(3, 1000.0);
+        let joins = made.waits(0, WaitReason::Join, &["main"], (1000.0, 1));
+        let wants = made.waits(1, WaitReason::Lock, &["add"], (800.0, 400));
+        let works = made.runs(1, 200.0);
+        let computes = made.runs(2, 0.0);
+        let forces = made.waits(2, WaitReason::Fsync, &["store"], (150.0, 400));
+        let chain = made.chain(&[joins, wants, computes], 650.0, 0.0, 650.0);
+        made.chain(&[joins, wants, forces], 150.0, 150.0, 0.0);
+        made.chain(&[joins, works], 200.0, 0.0, 0.0);
+        made.sampled(chain, &["update"], 100);
+        let thread = &mut made.recording.threads[2];
+        (thread.running, thread.runnable) = (650_000_000 - runnable, runnable);
+        made.view(findings)[0].cause
+    };
+    assert_eq!(cause(550_000_000), WaitCause::LockHeldOverIo);
+    assert_eq!(cause(50_000_000), WaitCause::LockContention);
+}

@@ -218,6 +218,39 @@ mod tests {
         assert_eq!(asks(5), [], "few of them");
     }
 
+    /// Clients wait for a server that polls by 20 ms, while its other thread has made the answer, `slices` times.
+    fn polls(slices: u64, client_waits: bool) -> Vec<WaitFinding> {
+        let mut made = SyntheticRecording::new(3, 1000.0);
+        let polls = made.waits(0, WaitReason::Poll, &["poll", "talk"], (900.0, 45));
+        let answer = made.waits(1, WaitReason::Socket, &["recv", "ask"], (900.0, 45));
+        made.recording.threads[1].pid = 2;
+        let works = made.runs(2, 100.0);
+        made.recording.threads[2].slices = slices;
+        made.recording.states[polls as usize].expired = 45;
+        made.recording.states[polls as usize].expired_ns = 45 * 20_000_000;
+        made.chain(&[polls], 900.0, 900.0, 0.0);
+        made.chain(&[works], 100.0, 0.0, 100.0);
+        if client_waits {
+            made.recording.pairs.push(Pair {
+                waiter: answer,
+                holder: polls,
+                ns: 900e6,
+                snapshots: 450,
+            });
+        }
+        made.view(findings)
+    }
+
+    #[test]
+    fn polls_until_a_time_limit_are_found_where_the_result_is_there() {
+        let found = polls(60, true);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].cause, WaitCause::PollingSleep);
+        assert_eq!(found[0].waiter.function, "talk");
+        assert_eq!(polls(3, true), [], "nobody worked for it");
+        assert_eq!(polls(60, false), [], "nobody waits");
+    }
+
     /// A client asks by 60 ms at most for the 900 ms, and the server waits for the next question: the path ends at the server.
     #[test]
     fn the_end_that_the_path_does_not_end_at_is_found() {

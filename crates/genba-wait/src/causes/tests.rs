@@ -4,7 +4,7 @@ use genba_model::{WaitCause, WaitReason};
 
 use super::findings;
 use crate::synthetic::SyntheticRecording;
-use genba_profile::wait_sampler::{WaitRecording, WatchedProcess};
+use genba_profile::wait_sampler::{WaitObject, WaitRecording, WatchedProcess};
 
 pub(super) fn causes(made: &SyntheticRecording) -> Vec<WaitCause> {
     made.view(|view| findings(view).iter().map(|found| found.cause).collect())
@@ -90,6 +90,58 @@ fn places_of_one_thread_that_force_writes_are_one_finding() {
     let (names, gains) = forcing([0, 1]);
     assert_eq!(names, ["append", "publish"]);
     assert!(gains[0].high < 3.0, "{gains:?}");
+}
+
+/// A file is forced and renamed for each record: the waits of the rename go with those for the disk, at most.
+#[test]
+fn files_that_the_same_function_waits_for_go_with_forced_writes() {
+    let high = |function: &str| {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let works = made.runs(0, 100.0);
+        let forces = made.waits(0, WaitReason::Fsync, &["fsync", "save"], (500.0, 300));
+        let renames = made.waits(0, WaitReason::File, &["rename", function], (400.0, 300));
+        for (state, ms) in [(forces, 500.0), (renames, 400.0)] {
+            made.chain(&[state], ms, ms, 0.0);
+        }
+        made.chain(&[works], 100.0, 0.0, 100.0);
+        made.view(findings)[0].predicted_speedup.high
+    };
+    assert!(high("save") > 8.0);
+    assert!(high("open_report") < 3.0);
+}
+
+#[test]
+fn a_clock_is_waited_for_because_time_matters() {
+    let mut made = one_thread(WaitReason::Sleep, 300);
+    assert_eq!(causes(&made), [WaitCause::PollingSleep]);
+    let sleep = made.recording.states[0].wait.as_mut().expect("it sleeps");
+    sleep.object = WaitObject::Descriptor("anon_inode:[timerfd]".to_owned());
+    assert_eq!(causes(&made), []);
+}
+
+/// A server asks a socket for some bytes at a time, which takes most of its CPU time, and waits for more so often.
+fn receives(function: &str, bytes: u64, waits: u64) -> Vec<WaitCause> {
+    let mut made = SyntheticRecording::new(1, 1000.0);
+    let works = made.runs(0, 1000.0);
+    let chain = made.chain(&[works], 1000.0, 0.0, 1000.0);
+    made.asks_for(chain, &[function, "read_message"], bytes, 80);
+    made.sampled(chain, &["take"], 20);
+    let more = made.waits(
+        0,
+        WaitReason::Socket,
+        &[function, "read_message"],
+        (0.0, waits),
+    );
+    made.chain(&[more], 0.0, 0.0, 0.0);
+    causes(&made)
+}
+
+#[test]
+fn few_bytes_of_a_socket_at_a_time_are_small_io() {
+    assert_eq!(receives("__libc_recv", 16, 10), [WaitCause::SmallIo]);
+    assert_eq!(receives("recv", 65_536, 10), [], "a buffer");
+    assert_eq!(receives("recv", 16, 1_000_000), [], "nothing else is there");
+    assert_eq!(receives("ioctl", 16, 10), [], "another call");
 }
 
 /// After each wait the thread queues for a CPU: that goes with the waits.
@@ -217,6 +269,23 @@ fn turns_of_two() {
     assert!(!few.contains(&WaitCause::RoundTripInLoop), "{few:?}");
     let few = causes(&turns(WaitReason::Condition, 5));
     assert!(!few.contains(&WaitCause::WakeUpChain), "{few:?}");
+}
+
+/// One thread divides small pieces of work among others, and each of them works for a fifth of the time in which it does.
+#[test]
+fn turns_of_one_and_several() {
+    let mut made = SyntheticRecording::new(4, 1000.0);
+    let collects = made.waits(0, WaitReason::Condition, &["collect"], (300.0, 5000));
+    let divides = made.runs(0, 700.0);
+    made.chain(&[divides], 700.0, 0.0, 700.0);
+    for worker in 1..4 {
+        let idles = made.waits(worker, WaitReason::Condition, &["idle"], (900.0, 5000));
+        let works = made.runs(worker, 100.0);
+        made.chain(&[collects, works], 100.0, 0.0, 100.0);
+        made.chain(&[collects, idles], 0.0, 0.0, 0.0);
+    }
+    let found = causes(&made);
+    assert!(found.contains(&WaitCause::WakeUpChain), "{found:?}");
 }
 
 #[test]
