@@ -50,6 +50,17 @@ const FLAGS: Locations = 0b11_1111 << 64;
 /// Blocks that are followed to see whether a result is read.
 const MAX_BLOCKS: usize = 200;
 
+/// Blocks behind a call in which its result is only kept or changed, before the test.
+const MAX_BLOCKS_BEFORE_TEST: usize = 16;
+
+/// What becomes of a result in a block.
+enum Decided {
+    /// The test at its end decides, or a move in it.
+    Here(AskedIf),
+    /// It is still there, at these places.
+    Later(Held),
+}
+
 /// Where a result is: registers, and places in the frame, by their distance from the stack pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Held {
@@ -123,16 +134,26 @@ struct Function<'a> {
     returned: Locations,
 }
 
+/// What a function returns to its own caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// Nothing.
+    Nothing,
+    /// At most one value.
+    OneValue,
+    /// Perhaps values in a general and a vector register at a time: Rust's functions do so for `Option<f64>`.
+    Pair,
+}
+
 /// What decides whether the result of the call at this index is asked for; `None` where it always is, may be, or
-/// never is. `data` is of the same instructions as `code`. Where functions return values in a general and a vector register
-/// at a time (`pairs`: Rust's do so for `Option<f64>`), one says nothing about the other.
+/// never is. `data` is of the same instructions as `code`.
 #[must_use]
 pub fn asked_if(
     code: &[Instruction],
     data: &[DataFlow],
     flow: &ControlFlow,
     call: usize,
-    pairs: bool,
+    returned: Returned,
 ) -> Option<AskedIf> {
     if code.len() != data.len() {
         return None;
@@ -155,8 +176,13 @@ pub fn asked_if(
         .find_map(|(kind, other)| {
             let found = of(kind[0]).asked_if(block, call, held(kind)).or_else(|| {
                 let found = of(0).asked_if(block, call, held(kind))?;
-                let returns_other =
-                    of(0).leaves_as_entered(kind[0]) || !pairs && of(0).sets_for_return(other[0]);
+                let returns_other = match returned {
+                    Returned::Nothing => true,
+                    Returned::OneValue => {
+                        of(0).leaves_as_entered(kind[0]) || of(0).sets_for_return(other[0])
+                    }
+                    Returned::Pair => of(0).leaves_as_entered(kind[0]),
+                };
                 returns_other.then_some(found)
             })?;
             let no_result = of(0).is_read_from((block, call + 1), held(other)) == Some(false);
@@ -242,30 +268,78 @@ impl Function<'_> {
         false
     }
 
-    fn asked_if(&self, block: BlockId, call: usize, mut held: Held) -> Option<AskedIf> {
+    fn asked_if(&self, block: BlockId, call: usize, held: Held) -> Option<AskedIf> {
+        let mut found = None;
+        let mut met = vec![block];
+        let mut work = vec![(block, call + 1, held)];
+        while let Some((block, from, held)) = work.pop() {
+            match self.decided_in((block, from), call, held)? {
+                Decided::Here(test) if found.is_none_or(|other| other == test) => {
+                    found = Some(test)
+                }
+                // It is not one test that decides.
+                Decided::Here(_) => return None,
+                Decided::Later(held) => {
+                    for &next in &self.flow.blocks()[block as usize].successors {
+                        // Round a loop the next call comes before the test.
+                        if next == met[0] || met.len() > MAX_BLOCKS_BEFORE_TEST {
+                            return None;
+                        }
+                        if !met.contains(&next) {
+                            met.push(next);
+                            let start = self.flow.blocks()[next as usize].instructions.start;
+                            work.push((next, start as usize, held.clone()));
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// What becomes of a result from an instruction of a block to the block's end; `None` where it is asked for or lost.
+    fn decided_in(
+        &self,
+        (block, from): (BlockId, usize),
+        call: usize,
+        mut held: Held,
+    ) -> Option<Decided> {
         let end = self.flow.blocks()[block as usize].instructions.end as usize;
-        for at in call + 1..end {
+        for at in from..end {
             let (code, data) = (&self.code[at], &self.data[at]);
             if let Flow::CondJump(_) = code.flow {
-                let tests_result = data.reads() & held.registers != 0;
-                return (!tests_result)
-                    .then(|| self.branch((block, at), &held))
-                    .flatten();
+                if data.reads() & held.registers != 0 {
+                    return None;
+                }
+                return match self.ways((block, at), &held)? {
+                    [Some(false), Some(true)] => Some(Decided::Here(AskedIf::Branch {
+                        at,
+                        dropped_if_taken: true,
+                    })),
+                    [Some(true), Some(false)] => Some(Decided::Here(AskedIf::Branch {
+                        at,
+                        dropped_if_taken: false,
+                    })),
+                    // What lies between may make something else.
+                    [Some(true), Some(true)] => Some(Decided::Later(held)),
+                    _ => None,
+                };
             }
             if code.mnemonic.starts_with("cmov") && held.is_read(data) {
                 let found = self.conditional_move((call, at), &held)?;
                 held.registers &= !data.writes;
                 let later = self.is_read_from((block, at + 1), held);
-                return (later == Some(false)).then_some(found);
+                return (later == Some(false)).then_some(Decided::Here(found));
             }
             if held.step(code, data) == Step::Asks || held.is_empty() {
                 return None;
             }
         }
-        None
+        Some(Decided::Later(held))
     }
 
-    fn branch(&self, (block, at): (BlockId, usize), held: &Held) -> Option<AskedIf> {
+    /// Whether a result is read behind a branch where it is taken, and where it is not.
+    fn ways(&self, (block, at): (BlockId, usize), held: &Held) -> Option<[Option<bool>; 2]> {
         let Self { code, flow, .. } = *self;
         let Flow::CondJump(target) = code[at].flow else {
             return None;
@@ -279,18 +353,7 @@ impl Function<'_> {
             true => (first, second),
             false => (second, first),
         };
-        let asked = [taken, other].map(|way| self.is_read_from((way, head(way)), held.clone()));
-        match asked {
-            [Some(false), Some(true)] => Some(AskedIf::Branch {
-                at,
-                dropped_if_taken: true,
-            }),
-            [Some(true), Some(false)] => Some(AskedIf::Branch {
-                at,
-                dropped_if_taken: false,
-            }),
-            _ => None,
-        }
+        Some([taken, other].map(|way| self.is_read_from((way, head(way)), held.clone())))
     }
 
     /// Whether a result is read from an instruction of a block on; `None` where that is not known.
@@ -405,6 +468,11 @@ mod tests {
 
     /// Of the first call in `bytes`.
     fn of(bytes: &[u8]) -> Option<AskedIf> {
+        of_function(bytes, Returned::OneValue)
+    }
+
+    /// The same in a function that returns this.
+    fn of_function(bytes: &[u8], returned: Returned) -> Option<AskedIf> {
         let code = Disassembler::x86_64(Syntax::Intel).disassemble(bytes, 0x1000, &|_| None);
         let data = data_flow(Architecture::X86_64, bytes, 0x1000).expect("x86-64");
         let call = code
@@ -415,7 +483,7 @@ mod tests {
             &data,
             &ControlFlow::build(&code),
             call.expect("a call"),
-            false,
+            returned,
         )
     }
 
@@ -436,6 +504,7 @@ mod tests {
         let mut bytes = bytes.to_vec();
         bytes.drain(16..18);
         assert_eq!(of(&bytes), None);
+        assert!(of_function(&bytes, Returned::Nothing).is_some());
     }
 
     #[test]
@@ -458,6 +527,29 @@ mod tests {
         let mut stored = bytes;
         stored[3..6].copy_from_slice(&[0x48, 0x89, 0x07]);
         assert_eq!(of(&stored), None);
+    }
+
+    #[test]
+    fn test_behind_a_choice_of_something_else_decides() {
+        // call [rax+0x10]; mov rbx, rax; test ecx, ecx; je +2; add edx, edi; cmp dword ptr [r15], 5; je +3;
+        // mov [rdi], rbx; xor eax, eax; xor ebx, ebx; ret
+        let bytes = [
+            0xff, 0x50, 0x10, 0x48, 0x89, 0xc3, 0x85, 0xc9, 0x74, 0x02, 0x01, 0xfa, 0x41, 0x83,
+            0x3f, 0x05, 0x74, 0x03, 0x48, 0x89, 0x1f, 0x31, 0xc0, 0x31, 0xdb, 0xc3,
+        ];
+        let dropped = AskedIf::Branch {
+            at: 6,
+            dropped_if_taken: true,
+        };
+        assert_eq!(of(&bytes), Some(dropped));
+        // One way of the choice asks: mov [rdi], ebx.
+        let mut asks = bytes;
+        asks[10..12].copy_from_slice(&[0x89, 0x1f]);
+        assert_eq!(of(&asks), None);
+        // It is made of the result: test ebx, ebx.
+        let mut of_result = bytes;
+        of_result[7] = 0xdb;
+        assert_eq!(of(&of_result), None);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use genba_code::{
-    AskedIf, ControlFlow, EntryReads, Flow, Instruction, Locations, Syntax, asked_if, data_flow_of,
-    disassemble, entry_reads,
+    AskedIf, ControlFlow, EntryReads, Flow, Instruction, Locations, Returned, Syntax, asked_if,
+    data_flow_of, disassemble, entry_reads,
 };
 use genba_model::CodePoint;
 use genba_observe::{Allocation, ArgumentRegisters, Asked, CodeKnowledge, Watched};
@@ -129,10 +129,15 @@ impl ObservedCode {
                     |one: &Instruction| matches!(one.flow, Flow::Call(_) | Flow::IndirectCall);
                 let calls = (0..code.len()).filter(|&at| calls(&code[at]));
                 let symbol = binary.symbol_at(range.start);
-                let pairs = symbol.is_some_and(|one| is_rust(&one.name));
+                let function = binary.function_at(range.start);
+                let returned = match symbol.is_some_and(|one| is_rust(&one.name)) {
+                    _ if function.is_some_and(|one| !one.returns_value) => Returned::Nothing,
+                    true => Returned::Pair,
+                    false => Returned::OneValue,
+                };
                 asked.extend(calls.filter_map(|at| {
                     let address = code[at].address;
-                    let test = asked_if(&code, &data, &flow, at, pairs)?;
+                    let test = asked_if(&code, &data, &flow, at, returned)?;
                     Some((
                         CodePoint { module, address },
                         at_addresses(test, &code, module),

@@ -71,6 +71,8 @@ pub struct FunctionInfo {
     pub file: Option<Arc<str>>,
     /// Line of its declaration.
     pub line: Option<u32>,
+    /// Whether it has a type: without one it returns nothing.
+    pub returns_value: bool,
 }
 
 /// What an entry and those that it refers to say of a function.
@@ -80,6 +82,7 @@ struct Named {
     linkage: Option<String>,
     file: Option<Arc<str>>,
     line: Option<u32>,
+    has_type: bool,
 }
 
 /// The debug information of a binary.
@@ -249,6 +252,7 @@ impl DebugInfo {
                 end,
                 file: named.file.clone(),
                 line: named.line,
+                returns_value: named.has_type,
             })
         })
     }
@@ -363,6 +367,7 @@ fn read(
                         file_index(unit, index).and_then(|index| unit.files()?.path(unit, index));
                 }
             }
+            gimli::DW_AT_type => found.has_type = true,
             gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
                 next = Some(attribute.value());
             }

@@ -97,6 +97,10 @@ pub(super) const MIN_SHARE_OF_WORKER: f64 = 0.02;
 pub(super) const MIN_SHARE_OF_OWN_FUNCTION: f64 = 0.9;
 /// Samples from which on a place is no chance. Chosen.
 pub(super) const MIN_SAMPLES: u64 = 5;
+/// Share of a thread's time in functions of another one from which on they do the same kind of work. Chosen: most of it.
+pub(super) const MIN_SHARE_OF_SAME_WORK: f64 = 0.5;
+/// Threads that are compared with all others. Chosen: more are of pools, whose threads begin in one function.
+pub(super) const MAX_COMPARED_WORKERS: usize = 64;
 /// Of the time that an even division would save: pieces are seldom of one size.
 pub(super) const SAVED_OF_UNEVEN_WORK: SavedPart = part(0.8, 0.35);
 /// Part of the waits of work alone from which on the turns that threads take are why it is alone. Chosen: most of it.

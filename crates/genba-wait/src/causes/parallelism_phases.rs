@@ -7,8 +7,9 @@ use genba_profile::wait_sampler::Chain;
 
 use super::Found;
 use super::constants::{
-    MANY_READY_THREADS, MIN_SAMPLES, MIN_SHARE_OF_OWN_FUNCTION, MIN_SHARE_OF_WORKER, MOST_OF_HOLDS,
-    SAVED_OF_QUOTA, SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
+    MANY_READY_THREADS, MAX_COMPARED_WORKERS, MIN_SAMPLES, MIN_SHARE_OF_OWN_FUNCTION,
+    MIN_SHARE_OF_SAME_WORK, MIN_SHARE_OF_WORKER, MOST_OF_HOLDS, SAVED_OF_QUOTA,
+    SAVED_OF_UNEVEN_WORK, SWITCH_NS, UNKNOWN_KERNEL_SHARE,
 };
 use crate::stacks::unknown_place;
 use crate::view::{Places, View, most};
@@ -35,7 +36,7 @@ struct Alone {
 fn alone(view: &View<'_>) -> Vec<Found> {
     let recording = view.recording;
     let cpus = f64::from(recording.cpus.max(1));
-    let workers = workers(view);
+    let workers = Workers::of(view);
     let queued = queued_for_locks(view);
     let (mut serial, mut uneven) = (Alone::default(), Alone::default());
     for (index, chain) in (0u32..).zip(&view.chains) {
@@ -49,9 +50,9 @@ fn alone(view: &View<'_>) -> Vec<Found> {
             continue;
         }
         let thread = recording.states[last as usize].thread;
-        let same_work = workers.get(&thread).copied().unwrap_or(1);
-        let itself = usize::from(workers.contains_key(&thread));
-        let others = workers.len().saturating_sub(itself);
+        let same_work = workers.alike.get(&thread).copied().unwrap_or(1);
+        let itself = usize::from(workers.alike.contains_key(&thread));
+        let others = workers.alike.len().saturating_sub(itself);
         let Some(places) = view.alone_places.get(&index) else {
             continue;
         };
@@ -59,12 +60,17 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         for (place, samples) in places {
             let share = *samples as f64 / all as f64;
             let own = of_one_thread(view, &place.function)
-                && !is_shared_work(view, &place.function, thread, &workers);
+                && !workers.share_work_in(view, &place.function, thread);
             let (sum, ns, able) = if same_work >= 2 && !own {
                 // Whoever waits has ended or stands at a barrier.
                 (&mut uneven, chain.others_done_ns * share, same_work as f64)
             } else if own && others >= 1 {
-                (&mut serial, chain.awaited_ns * share, others as f64 + 1.0)
+                // One that does the same otherwise has nothing else to do meanwhile; another kind may wait for what is made.
+                let ns = match same_work >= 2 {
+                    true => chain.others_done_ns.max(chain.awaited_ns),
+                    false => chain.awaited_ns,
+                };
+                (&mut serial, ns * share, others as f64 + 1.0)
             } else {
                 continue;
             };
@@ -127,7 +133,7 @@ fn queued_for_locks(view: &View<'_>) -> HashMap<u32, f64> {
 fn who_waits_for(
     view: &View<'_>,
     sum: &Alone,
-    workers: &HashMap<u32, usize>,
+    workers: &Workers<'_>,
     only_workers: bool,
 ) -> Option<WaitPlace> {
     let recording = view.recording;
@@ -152,7 +158,7 @@ fn who_waits_for(
             .filter(|(place, _)| sum.places.contains_key(place))
             .map(|(_, samples)| samples)
             .sum();
-        let works = workers.contains_key(&seen.thread);
+        let works = workers.alike.contains_key(&seen.thread);
         *places.entry((works, own_place(view, index))).or_default() += samples as f64;
     }
     places.retain(|place, samples| *samples > 0.0 && (place.0 || !only_workers));
@@ -185,26 +191,93 @@ fn passes(view: &View<'_>, chain: &Chain, reasons: &[WaitReason]) -> bool {
     states.any(|state| reasons.contains(&view.states[*state as usize].reason))
 }
 
-/// Threads that work, with how many of them begin in the same function.
-fn workers(view: &View<'_>) -> HashMap<u32, usize> {
-    let least = view.own_wall() * MIN_SHARE_OF_WORKER;
-    let working: Vec<u32> = (0u32..)
-        .zip(&view.recording.threads)
-        .filter(|(_, thread)| thread.running as f64 >= least)
-        .map(|(index, _)| index)
-        .collect();
-    let mut by_entry: HashMap<&str, usize> = HashMap::new();
-    let entry = |index: &u32| view.entries.get(index).map(String::as_str);
-    for name in working.iter().filter_map(entry) {
-        *by_entry.entry(name).or_default() += 1;
+/// Threads that work.
+struct Workers<'a> {
+    /// With how many of them do work of the same kind.
+    alike: HashMap<u32, usize>,
+    /// By thread: its samples by function, and all of them.
+    profiles: HashMap<u32, (HashMap<&'a str, u64>, u64)>,
+}
+
+impl<'a> Workers<'a> {
+    fn of(view: &'a View<'_>) -> Self {
+        let least = view.own_wall() * MIN_SHARE_OF_WORKER;
+        let working: Vec<u32> = (0u32..)
+            .zip(&view.recording.threads)
+            .filter(|(_, thread)| thread.running as f64 >= least)
+            .map(|(index, _)| index)
+            .collect();
+        let mut profiles: HashMap<u32, (HashMap<&str, u64>, u64)> = HashMap::new();
+        for (function, threads) in &view.runs {
+            for (thread, samples) in threads {
+                let (functions, all) = profiles.entry(*thread).or_default();
+                functions.insert(function, *samples);
+                *all += samples;
+            }
+        }
+        let mut workers = Self {
+            alike: working.iter().map(|&index| (index, 1)).collect(),
+            profiles,
+        };
+        for (at, &one) in working.iter().enumerate().take(MAX_COMPARED_WORKERS) {
+            for &other in &working[at + 1..] {
+                if workers.are_alike(view, one, other) {
+                    for thread in [one, other] {
+                        *workers.alike.entry(thread).or_default() += 1;
+                    }
+                }
+            }
+        }
+        workers
     }
-    working
-        .iter()
-        .map(|index| {
-            let same = entry(index).and_then(|name| by_entry.get(name)).copied();
-            (*index, same.unwrap_or(1))
+
+    /// Whether two threads begin in the same function, or one spends most of its time in what the other does as well.
+    fn are_alike(&self, view: &View<'_>, one: u32, other: u32) -> bool {
+        let entry = view.entries.get(&one);
+        if entry.is_some() && entry == view.entries.get(&other) {
+            return true;
+        }
+        let in_both = |one: u32, other: u32| -> f64 {
+            let functions = self
+                .profiles
+                .get(&one)
+                .into_iter()
+                .flat_map(|found| &found.0);
+            let of_both =
+                functions.filter(|(function, _)| self.samples(other, function) >= MIN_SAMPLES);
+            of_both.map(|(function, _)| self.share(one, function)).sum()
+        };
+        in_both(one, other).max(in_both(other, one)) >= MIN_SHARE_OF_SAME_WORK
+    }
+
+    fn samples(&self, thread: u32, function: &str) -> u64 {
+        let found = self
+            .profiles
+            .get(&thread)
+            .and_then(|one| one.0.get(function));
+        found.copied().unwrap_or(0)
+    }
+
+    /// Share of a thread's samples that are in a function.
+    fn share(&self, thread: u32, function: &str) -> f64 {
+        let all = self.profiles.get(&thread).map_or(0, |one| one.1);
+        self.samples(thread, function) as f64 / all.max(1) as f64
+    }
+
+    /// Whether a thread like this one spent about as much of its own time in a function: it had less of the same to do.
+    fn share_work_in(&self, view: &View<'_>, function: &str, thread: u32) -> bool {
+        let least = self.share(thread, function) / 2.0;
+        let mut others = self.alike.keys().filter(|&&other| other != thread);
+        others.any(|&other| {
+            let samples = self
+                .profiles
+                .get(&other)
+                .and_then(|one| one.0.get(function));
+            samples.is_some_and(|&samples| samples >= MIN_SAMPLES)
+                && self.share(other, function) >= least
+                && self.are_alike(view, thread, other)
         })
-        .collect()
+    }
 }
 
 /// Whether hardly any thread but one runs this function.
@@ -217,36 +290,12 @@ fn of_one_thread(view: &View<'_>, function: &str) -> bool {
     most as f64 >= MIN_SHARE_OF_OWN_FUNCTION * all as f64
 }
 
-/// Whether another worker that begins in the same function as this thread spent most of its own time in a function: it had less
-/// of the same to do.
-fn is_shared_work(
-    view: &View<'_>,
-    function: &str,
-    thread: u32,
-    workers: &HashMap<u32, usize>,
-) -> bool {
-    let samples_in = |function: &str, thread: u32| {
-        let threads = view.runs.get(function);
-        threads.and_then(|threads| threads.get(&thread)).copied()
-    };
-    let entry = view.entries.get(&thread);
-    let mut alike = workers
-        .keys()
-        .filter(|&&other| other != thread && entry.is_some() && view.entries.get(&other) == entry);
-    alike.any(|&other| {
-        let all: u64 = (view.runs.values())
-            .filter_map(|threads| threads.get(&other))
-            .sum();
-        let here = samples_in(function, other).unwrap_or(0);
-        here >= MIN_SAMPLES && here * 2 >= all
-    })
-}
-
 /// More threads that want to run than CPUs. What it costs is the switching.
 fn oversubscription(view: &View<'_>) -> Option<Found> {
     let recording = view.recording;
     let cpus = f64::from(recording.cpus.max(1));
-    if view.runnable_threads() < MANY_READY_THREADS * cpus || workers(view).len() as f64 <= cpus {
+    let workers = Workers::of(view).alike.len();
+    if view.runnable_threads() < MANY_READY_THREADS * cpus || workers as f64 <= cpus {
         return None;
     }
     let runnable: f64 = recording
@@ -285,7 +334,7 @@ fn oversubscription(view: &View<'_>) -> Option<Found> {
             snapshots: recording.snapshots,
             seconds: runnable / 1e9,
             waits: switches as u64,
-            threads: workers(view).len() as u64,
+            threads: workers as u64,
             ..WaitFigures::default()
         },
     })
