@@ -29,5 +29,5 @@ pub use disassembler::{Disassembler, disassemble};
 pub use error::CodeError;
 pub use flow::{Block, BlockId, ControlFlow, Loop};
 pub use instruction::{CostClass, Flow, Instruction, RegisterSet, Syntax};
-pub use result_use::{AskedIf, Comparison, Returned, asked_if};
+pub use result_use::{AskedIf, Comparison, Returned, asked_if, first_readers};
 pub use source::{SourceCache, confine_sources};

@@ -55,8 +55,8 @@ const MAX_BLOCKS_BEFORE_TEST: usize = 16;
 
 /// What becomes of a result in a block.
 enum Decided {
-    /// The test at its end decides, or a move in it.
-    Here(AskedIf),
+    /// The test at its end decides, or a move in it, where the result is at these places.
+    Here(AskedIf, Held),
     /// It is still there, at these places.
     Later(Held),
 }
@@ -78,6 +78,12 @@ enum Step {
 }
 
 impl Held {
+    /// It is at these places as well, on another way.
+    fn add(&mut self, other: Self) {
+        self.registers |= other.registers;
+        self.slots.extend(other.slots);
+    }
+
     fn is_empty(&self) -> bool {
         self.registers == 0 && self.slots.is_empty()
     }
@@ -190,6 +196,48 @@ pub fn asked_if(
         })
 }
 
+/// The first instructions that read the result of the call at this index behind the branch that [`asked_if`] found: behind
+/// further tests, perhaps. Empty where there is no such branch, or a way is not known.
+#[must_use]
+pub fn first_readers(
+    code: &[Instruction],
+    data: &[DataFlow],
+    flow: &ControlFlow,
+    call: usize,
+) -> Vec<usize> {
+    let Some(block) = flow.block_of(call).filter(|_| code.len() == data.len()) else {
+        return Vec::new();
+    };
+    let function = Function {
+        code,
+        data,
+        flow,
+        returned: 0,
+    };
+    let of_kind = |[first, further]: [Locations; 2]| {
+        let held = Held {
+            registers: first | further,
+            slots: Vec::new(),
+        };
+        let (AskedIf::Branch { at, .. }, held) = function.decided(block, call, held)? else {
+            return None;
+        };
+        let (ways, read) = function.ways((flow.block_of(at)?, at), &held)?;
+        let asked = ways[read.iter().position(|read| *read == Some(true))?];
+        let head = flow.blocks()[asked as usize].instructions.start as usize;
+        let mut readers = Vec::new();
+        function.first_reads((asked, head), held, &mut |at| {
+            readers.push(at);
+            true
+        })?;
+        Some(readers)
+    };
+    let mut readers: Vec<usize> = RESULTS.into_iter().find_map(of_kind).unwrap_or_default();
+    readers.sort_unstable();
+    readers.dedup();
+    readers
+}
+
 impl Function<'_> {
     /// Whether the function may return with a register as its caller left it: then it returns nothing in it.
     fn leaves_as_entered(&self, register: Locations) -> bool {
@@ -269,16 +317,22 @@ impl Function<'_> {
     }
 
     fn asked_if(&self, block: BlockId, call: usize, held: Held) -> Option<AskedIf> {
-        let mut found = None;
+        self.decided(block, call, held).map(|found| found.0)
+    }
+
+    /// The test, and where the result is at it.
+    fn decided(&self, block: BlockId, call: usize, held: Held) -> Option<(AskedIf, Held)> {
+        let mut found: Option<(AskedIf, Held)> = None;
         let mut met = vec![block];
         let mut work = vec![(block, call + 1, held)];
         while let Some((block, from, held)) = work.pop() {
             match self.decided_in((block, from), call, held)? {
-                Decided::Here(test) if found.is_none_or(|other| other == test) => {
-                    found = Some(test)
-                }
-                // It is not one test that decides.
-                Decided::Here(_) => return None,
+                Decided::Here(test, held) => match &mut found {
+                    None => found = Some((test, held)),
+                    Some((other, places)) if *other == test => places.add(held),
+                    // It is not one test that decides.
+                    Some(_) => return None,
+                },
                 Decided::Later(held) => {
                     for &next in &self.flow.blocks()[block as usize].successors {
                         // Round a loop the next call comes before the test.
@@ -311,15 +365,14 @@ impl Function<'_> {
                 if data.reads() & held.registers != 0 {
                     return None;
                 }
-                return match self.ways((block, at), &held)? {
-                    [Some(false), Some(true)] => Some(Decided::Here(AskedIf::Branch {
-                        at,
-                        dropped_if_taken: true,
-                    })),
-                    [Some(true), Some(false)] => Some(Decided::Here(AskedIf::Branch {
-                        at,
-                        dropped_if_taken: false,
-                    })),
+                let (_, asked) = self.ways((block, at), &held)?;
+                let test = |dropped_if_taken| AskedIf::Branch {
+                    at,
+                    dropped_if_taken,
+                };
+                return match asked {
+                    [Some(false), Some(true)] => Some(Decided::Here(test(true), held)),
+                    [Some(true), Some(false)] => Some(Decided::Here(test(false), held)),
                     // What lies between may make something else.
                     [Some(true), Some(true)] => Some(Decided::Later(held)),
                     _ => None,
@@ -329,7 +382,7 @@ impl Function<'_> {
                 let found = self.conditional_move((call, at), &held)?;
                 held.registers &= !data.writes;
                 let later = self.is_read_from((block, at + 1), held);
-                return (later == Some(false)).then_some(Decided::Here(found));
+                return (later == Some(false)).then(|| Decided::Here(found, Held::default()));
             }
             if held.step(code, data) == Step::Asks || held.is_empty() {
                 return None;
@@ -338,8 +391,12 @@ impl Function<'_> {
         Some(Decided::Later(held))
     }
 
-    /// Whether a result is read behind a branch where it is taken, and where it is not.
-    fn ways(&self, (block, at): (BlockId, usize), held: &Held) -> Option<[Option<bool>; 2]> {
+    /// Where a branch leads where it is taken, and where it is not, and whether a result is read there.
+    fn ways(
+        &self,
+        (block, at): (BlockId, usize),
+        held: &Held,
+    ) -> Option<([BlockId; 2], [Option<bool>; 2])> {
         let Self { code, flow, .. } = *self;
         let Flow::CondJump(target) = code[at].flow else {
             return None;
@@ -353,11 +410,29 @@ impl Function<'_> {
             true => (first, second),
             false => (second, first),
         };
-        Some([taken, other].map(|way| self.is_read_from((way, head(way)), held.clone())))
+        let ways = [taken, other];
+        let read = ways.map(|way| self.is_read_from((way, head(way)), held.clone()));
+        Some((ways, read))
     }
 
     /// Whether a result is read from an instruction of a block on; `None` where that is not known.
-    fn is_read_from(&self, (start, first): (BlockId, usize), held: Held) -> Option<bool> {
+    fn is_read_from(&self, from: (BlockId, usize), held: Held) -> Option<bool> {
+        let mut read = false;
+        self.first_reads(from, held, &mut |_| {
+            read = true;
+            false
+        })?;
+        Some(read)
+    }
+
+    /// Calls `found` for the first instructions that read a result from an instruction of a block on, while it returns
+    /// `true`; `None` where a way is not known.
+    fn first_reads(
+        &self,
+        (start, first): (BlockId, usize),
+        held: Held,
+        found: &mut dyn FnMut(usize) -> bool,
+    ) -> Option<()> {
         let Self {
             code, data, flow, ..
         } = *self;
@@ -382,25 +457,32 @@ impl Function<'_> {
             if rounds > MAX_BLOCKS {
                 return None;
             }
+            let mut passed = true;
             for at in from..range.end as usize {
-                match code[at].flow {
-                    // The caller may ask for what is in the result registers.
-                    Flow::Return if held.registers & self.returned != 0 => return Some(true),
-                    Flow::IndirectJump | Flow::Invalid => return None,
-                    _ => {}
+                let returns = code[at].flow == Flow::Return && held.registers & self.returned != 0;
+                if matches!(code[at].flow, Flow::IndirectJump | Flow::Invalid) {
+                    return None;
                 }
-                if held.is_read(&data[at]) || held.step(&code[at], &data[at]) == Step::Asks {
-                    return Some(true);
+                // The caller may ask for what is in the result registers.
+                if returns
+                    || held.is_read(&data[at])
+                    || held.step(&code[at], &data[at]) == Step::Asks
+                {
+                    if !found(at) {
+                        return Some(());
+                    }
+                    passed = false;
+                    break;
                 }
             }
-            if !held.is_empty() {
+            if passed && !held.is_empty() {
                 let next = flow.blocks()[block as usize].successors.iter();
                 let start =
                     |next: BlockId| flow.blocks()[next as usize].instructions.start as usize;
                 work.extend(next.map(|&next| (next, start(next), held.clone())));
             }
         }
-        Some(false)
+        Some(())
     }
 
     fn conditional_move(&self, (call, at): (usize, usize), held: &Held) -> Option<AskedIf> {
@@ -542,6 +624,10 @@ mod tests {
             dropped_if_taken: true,
         };
         assert_eq!(of(&bytes), Some(dropped));
+        let code = Disassembler::x86_64(Syntax::Intel).disassemble(&bytes, 0x1000, &|_| None);
+        let data = data_flow(Architecture::X86_64, &bytes, 0x1000).expect("x86-64");
+        let readers = first_readers(&code, &data, &ControlFlow::build(&code), 0);
+        assert_eq!(readers, [7]);
         // One way of the choice asks: mov [rdi], ebx.
         let mut asks = bytes;
         asks[10..12].copy_from_slice(&[0x89, 0x1f]);

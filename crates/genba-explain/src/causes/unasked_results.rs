@@ -4,6 +4,7 @@
 //! could read: it can come first. Work inside a discarded call is counted once, so that the shares of several calls
 //! add up.
 
+use genba_code::first_readers;
 use genba_model::{Cause, Estimate, Fix, ObservedFact};
 use genba_observe::UnaskedResult;
 
@@ -13,7 +14,7 @@ use crate::constants::observations::{
     MAX_CALLS_WITH_EFFECTS, MAX_DEPTH_OF_CALLEES, MAX_DISCARDED, MIN_INSTRUCTIONS_TO_KEEP_RESULT,
     MIN_SHARE_OF_REPEATED_WORK, UNASKED_WORK_SAVED,
 };
-use crate::input::analysis_input::{AnalysisInput, CallTarget};
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::patterns::calls::index_of;
 use crate::patterns::observed_sites::{ObservedSites, is_enough};
 
@@ -29,21 +30,35 @@ fn candidate(sites: &ObservedSites<'_>, one: &UnaskedResult) -> Option<Candidate
     let (_, test) = sites.site(one.test).filter(|test| test.0 == number)?;
     if !is_enough(&one.seen)
         || one.with_effects > MAX_CALLS_WITH_EFFECTS
-        || one.seen.share.value > MAX_DISCARDED
         || one.instructions_per_call < MIN_INSTRUCTIONS_TO_KEEP_RESULT
     {
         return None;
     }
     let site = function.call_sites.iter().find(|site| site.at == at)?;
     let calls: u64 = site.targets.iter().map(|target| target.count).sum();
-    let work = one.share_of_instructions;
+    let unread = unread_share(function, at).filter(|&share| share > one.seen.share.value);
+    let (share, work) = match unread {
+        // Tests behind the first one drop results as well.
+        Some(share) => {
+            let more = share / one.seen.share.value.max(f64::MIN_POSITIVE);
+            let work = one.share_of_instructions;
+            let scaled = |part: f64| (part * more).min(1.0);
+            let work = Estimate {
+                value: scaled(work.value),
+                low: scaled(work.low),
+                high: scaled(work.high),
+            };
+            (Estimate::exact(share), work)
+        }
+        None => (one.seen.share, one.share_of_instructions),
+    };
     let most = (work.high * cost_of_instructions(sites.input, &site.targets)).min(1.0);
     let part = |share: f64| share / work.high.max(f64::MIN_POSITIVE);
     let (value, low, high) = UNASKED_WORK_SAVED;
-    if most * part(work.value) < MIN_SHARE_OF_REPEATED_WORK {
+    if most * part(work.value) < MIN_SHARE_OF_REPEATED_WORK || share.value > MAX_DISCARDED {
         return None;
     }
-    let places = vec![test, at];
+    let places = vec![at, test];
     let fix = Fix::TestBeforeWork;
     let mut found = Candidate::new(Cause::DiscardedWork, Some(number), places, fix);
     found.share = Some(most);
@@ -59,16 +74,25 @@ fn candidate(sites: &ObservedSites<'_>, one: &UnaskedResult) -> Option<Candidate
             .fact(ObservedFact::UnaskedResults {
                 function: target.filter(|_| site.targets.len() == 1),
                 calls,
-                share: one.seen.share,
+                share,
                 work,
                 bursts: one.seen.bursts,
             })
             .fact(ObservedFact::DiscardingTest {
                 executions: function.counts[test],
-                share: one.seen.share.value,
+                share: share.value,
                 line: function.places[test].line,
             }),
     )
+}
+
+/// Counted: part of a call's results that nobody reads, whichever of the tests behind it says so; `None` where that is not known.
+fn unread_share(function: &FunctionInput, call: usize) -> Option<f64> {
+    let readers = first_readers(&function.code, &function.data, &function.flow, call);
+    let count = |at: usize| function.counts.get(at).copied();
+    let calls = count(call).filter(|&calls| calls > 0)? as f64;
+    let read: u64 = readers.iter().filter_map(|&at| count(at)).sum();
+    (!readers.is_empty()).then(|| (1.0 - read as f64 / calls).max(0.0))
 }
 
 /// Time of an instruction in calls of these, with all that they call, ÷ that of the program's mean instruction.
