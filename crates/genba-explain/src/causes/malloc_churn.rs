@@ -88,7 +88,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     if share < MIN_SHARE_OF_ALLOCATOR {
         return None;
     }
-    let top = lines.first()?;
+    let top = most_of_one_function(&lines)?;
     let counted = (top.calls / calls.max(1) as f64).min(1.0);
     let keeper = keeper(input, &top.site, &top.users, counted);
     let (here, part) = keeper.unwrap_or_else(|| (top.site.clone(), counted));
@@ -150,6 +150,26 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         }
     }
     Some(one)
+}
+
+/// The line with most allocations of the function that makes most: they may come of several lines.
+fn most_of_one_function<'l, 'u>(lines: &'l [UserLine<'u>]) -> Option<&'l UserLine<'u>> {
+    let is_same = |one: &UserLine<'_>, other: &UserLine<'_>| {
+        (&one.site.module, &one.site.function) == (&other.site.module, &other.site.function)
+    };
+    let all_of = |line: &UserLine<'_>| -> f64 {
+        let same = lines.iter().filter(|other| is_same(line, other));
+        same.map(|other| other.calls).sum()
+    };
+    let mut most: Option<(&UserLine<'_>, f64)> = None;
+    // Lines with most come first.
+    for line in lines {
+        let calls = all_of(line);
+        if most.is_none_or(|(_, before)| calls > before) {
+            most = Some((line, calls));
+        }
+    }
+    most.map(|found| found.0)
 }
 
 /// Whether a function of the C library allocates for itself: neither a container's, nor one whose result

@@ -295,6 +295,9 @@ pub(crate) const SELDOM_CALLS_DIVISOR: u64 = 100;
 /// L1d misses per load of strided loads: prefetching hides most. Chosen.
 pub(crate) const MIN_MISS_RATE_STRIDES: f64 = 0.01;
 
+/// How often a line of a row is fetched at least while its elements are read one after the other, where it does not stay. Chosen.
+pub(crate) const MIN_FETCHES_OF_LINE: f64 = 2.0;
+
 /// L1d misses per load of other loads that wait. Chosen.
 pub(crate) const MIN_MISS_RATE: f64 = 0.05;
 

@@ -9,13 +9,13 @@ use genba_model::{
 use crate::candidate::Candidate;
 use crate::causes::store_forward_stall::stalled_loads;
 use crate::constants::counts::{
-    MIN_MISS_RATE, MIN_MISS_RATE_STRIDES, MIN_TRIPS_FOR_ADDRESS_PATTERN,
+    MIN_FETCHES_OF_LINE, MIN_MISS_RATE, MIN_MISS_RATE_STRIDES, MIN_TRIPS_FOR_ADDRESS_PATTERN,
 };
 use crate::constants::model_fit::{
     MIN_CHASE_OF_L1D, MIN_DOMINANT_LOAD, MIN_FAR_LOAD, MIN_FAR_LOAD_OUTSIDE_LOOPS,
     MIN_LOAD_EXCESS_PART, MIN_STRIDED_LOAD,
 };
-use crate::constants::processor::MEMORY_CYCLES;
+use crate::constants::processor::{CACHE_LINE_BYTES, MEMORY_CYCLES};
 use crate::constants::time_shares::MIN_SHARE_OF_STALLED_LOADS_IN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, EventCounts};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
@@ -74,9 +74,14 @@ fn misses(input: &AnalysisInput, slow: &Slow) -> bool {
     let function = &input.functions[slow.function];
     let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
     // What prefetching brings in time is not a miss.
-    let least = match slow.kind {
-        Kind::Strides => MIN_MISS_RATE_STRIDES,
-        Kind::Chase | Kind::Scattered => MIN_MISS_RATE,
+    let least = match (slow.kind, slow.list[0].pattern) {
+        // Lines that stay until the next element of their row miss once for all their elements.
+        (Kind::Strides, Pattern::ColumnOfRows(bytes)) => {
+            let once = bytes as f64 / CACHE_LINE_BYTES as f64;
+            MIN_MISS_RATE_STRIDES.max(MIN_FETCHES_OF_LINE * once)
+        }
+        (Kind::Strides, _) => MIN_MISS_RATE_STRIDES,
+        (Kind::Chase | Kind::Scattered, _) => MIN_MISS_RATE,
     };
     seen >= least * loads as f64
 }
