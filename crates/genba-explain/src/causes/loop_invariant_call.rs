@@ -1,8 +1,8 @@
 //! `loop-invariant-call`: the same call with the same argument in each iteration.
 //!
 //! **Signature.** A call in a loop, once per iteration, of a function whose result depends on its
-//! arguments alone (string lengths, elementary functions, the environment), with the same arguments
-//! in each iteration. Compilers keep such calls where a store in between might change what an
+//! arguments alone (string lengths, elementary functions, the environment, the place of the table of `toupper`), with the same
+//! arguments in each iteration. Compilers keep such calls where a store in between might change what an
 //! argument points to, or where the function may set `errno`.
 //!
 //! **Confirmation.** The values of the arguments.
@@ -34,6 +34,7 @@ use genba_loop_model::entries_by_edges;
 
 /// Functions whose result is that of their arguments, with the registers of those.
 pub(crate) fn arguments(name: &str) -> Option<&'static [Location]> {
+    const NONE: &[Location] = &[];
     const STRING: &[Location] = &[RDI];
     const ONE: &[Location] = &[XMM0];
     const TWO: &[Location] = &[XMM0, XMM0 + 1];
@@ -42,6 +43,12 @@ pub(crate) fn arguments(name: &str) -> Option<&'static [Location]> {
         .next()
         .unwrap_or(name)
         .trim_start_matches('_');
+    if matches!(
+        bare,
+        "ctype_b_loc" | "ctype_tolower_loc" | "ctype_toupper_loc"
+    ) {
+        return Some(NONE);
+    }
     let bare = bare.strip_prefix("ieee754_").unwrap_or(bare);
     // Variants for processors: `strlen_avx2`, `exp_fma`.
     let bare = bare.split('_').next().unwrap_or(bare);
@@ -183,7 +190,10 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     if registers.contains(&XMM0) {
         value = value.min(VECTOR_HOISTED_WEIGHT * (value + VECTOR_HOISTED_WEIGHT * least));
     }
-    let name = stem(&call.target.function);
+    let name = match registers {
+        [] => bare(&call.target.function),
+        _ => stem(&call.target.function),
+    };
     let fix = Fix::HoistCalls {
         functions: vec![name.to_owned()],
     };
@@ -197,13 +207,14 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
+    let argument = (!registers.is_empty()).then_some(CallFact::InvariantArgument);
     let one = one
         .fact(CallFact::InvariantCall {
             function: name.to_owned(),
             calls: times,
             per_entry: times as f64 / entries.max(1) as f64,
         })
-        .fact(CallFact::InvariantArgument)
+        .facts(argument)
         .fact(CallFact::Time {
             function: Some(name.to_owned()),
             share,
@@ -263,10 +274,7 @@ pub(crate) fn is_harmless(name: &str) -> bool {
 
 /// Functions of the C library that only read and compute.
 pub(crate) fn changes_nothing(name: &str) -> bool {
-    const READS: [&str; 15] = [
-        "ctype_b_loc",
-        "ctype_tolower_loc",
-        "ctype_toupper_loc",
+    const READS: [&str; 12] = [
         "toupper",
         "tolower",
         "strcmp",
