@@ -73,6 +73,12 @@ pub(crate) const MAX_IN_OTHER_LOOPS: f64 = 0.25;
 /// Cycles of such a search ÷ those of a hash look-up from which it is long. Chosen.
 pub(crate) const SEARCH_OF_LOOK_UPS: f64 = 10.0;
 
+/// Part of an element's bytes that a pass must move to move the element: the rest is padding. Chosen.
+pub(crate) const MIN_PART_OF_ELEMENT_MOVED: f64 = 0.75;
+
+/// Stores to elements ÷ moves of elements, from which they change between the passes. Chosen, as [`MIN_LOADED_PER_STORED`].
+pub(crate) const MIN_PART_CHANGED: f64 = 0.125;
+
 /// Mean cycles of a move or string function from which it is long: 10 to 20 kB at 32 to 64 bytes a
 /// cycle. Chosen.
 pub(crate) const MIN_CYCLES_PER_LONG_MOVE: f64 = 300.0;

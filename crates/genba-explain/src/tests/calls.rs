@@ -277,6 +277,27 @@ fn loop_invariant_strlen_is_found() {
 }
 
 #[test]
+fn place_of_the_table_of_toupper_is_the_same_each_time() {
+    let named = |name: &str| {
+        // Whatever moves: it has no arguments.
+        let mut input = measured(true);
+        input.functions[1].call_sites[0].targets[0].function = name.to_owned();
+        input.functions[0].function = name.to_owned();
+        loop_invariant_call::detect(&input)
+    };
+    let found = named("__ctype_toupper_loc");
+    assert_eq!(found.len(), 1);
+    let hoisted = Fix::HoistCalls {
+        functions: vec!["ctype_toupper_loc".to_owned()],
+    };
+    assert_eq!(found[0].fix, hoisted);
+    assert!(!has_fact(&found, |fact| {
+        *fact == Fact::Call(CallFact::InvariantArgument)
+    }));
+    assert!(named("__errno_place").is_empty());
+}
+
+#[test]
 fn strlen_of_a_different_string_each_iteration_is_not_invariant() {
     assert!(loop_invariant_call::detect(&measured(true)).is_empty());
     // What the pointer is after it has moved on is where the next iteration begins.

@@ -421,6 +421,30 @@ fn column_of_rows_behind_pointers_is_strided() {
     }
 }
 
+#[test]
+fn lines_that_stay_for_the_next_element_of_their_row_are_no_strides() {
+    let found = |misses_per_load: f64| {
+        let mut input = rows(8, true);
+        let function = &input.functions[0];
+        let at = (0..function.code.len()).find(|&at| function.heat[at] >= 0.8);
+        let at = at.expect("a slow load");
+        input.program.follow_up.cache_misses = Some(EventCounts {
+            event: "misses".to_owned(),
+            source: EvidenceSource::Observed,
+            period: 1.0,
+            places: vec![EventPlace {
+                function: 0,
+                at,
+                times: misses_per_load * function.counts[at] as f64,
+            }],
+        });
+        count(&strided_access::detect(&input))
+    };
+    assert_eq!(found(0.9), 1);
+    // A line has eight elements: one of eight loads fetches it, and it stays.
+    assert_eq!(found(0.125), 0);
+}
+
 /// `sum += table[hash(i)]`.
 fn look_ups(cycles: f64) -> AnalysisInput {
     let heat = [0.02, 0.02, 0.9, 0.02, 0.02, 0.02];

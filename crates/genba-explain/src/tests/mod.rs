@@ -37,6 +37,7 @@ mod long_products;
 mod loops;
 mod memory_scans;
 mod memory_sums;
+mod moved_down;
 mod needed_divisions;
 mod nested_repetition;
 mod observed_data;

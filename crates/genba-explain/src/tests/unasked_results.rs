@@ -76,7 +76,7 @@ fn measured(discarded: f64, with_effects: f64, instructions: f64) -> AnalysisInp
 fn result_that_a_loaded_value_drops_is_discarded_work() {
     let found = discarded_work::detect(&measured(0.6, 0.0, 500.0));
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].site, [3, 0]);
+    assert_eq!(found[0].site, [0, 3]);
     assert!(has_fact(&found, |fact| matches!(
         fact,
         Fact::Observed(ObservedFact::UnaskedResults { calls: CALLS, .. })

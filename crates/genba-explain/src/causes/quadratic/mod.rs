@@ -34,6 +34,7 @@ mod library_scan;
 mod list_links;
 mod list_walk;
 mod loaded_steps;
+mod moved_down;
 mod passed_bytes;
 mod predicate_search;
 mod probes;
@@ -66,6 +67,7 @@ use idle_sweep::idle_sweep;
 use idle_walk::idle_walk;
 use library_scan::library_scan;
 use list_walk::list_walk;
+use moved_down::moved_down;
 use predicate_search::predicate_search;
 use probes::probes;
 use recursive_search::recursive_search;
@@ -115,6 +117,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
                 .or_else(|| idle_walk(input, one))
                 .or_else(|| probes(input, one))
                 .or_else(|| sweep(input, one))
+                .or_else(|| moved_down(input, one))
                 .or_else(|| idle_sweep(input, one, &with_calls))
                 .or_else(|| predicate_search(input, one))
         })
