@@ -3,7 +3,7 @@
 
 use iced_x86::code_asm::*;
 
-use genba_model::{AddressPattern, DivisionFact, Fact, LoadFact, LoopFact};
+use genba_model::{AddressPattern, DivisionFact, EvidenceSource, Fact, LoadFact, LoopFact};
 
 use crate::causes::cache_miss;
 use crate::causes::division_as_overflow_check;
@@ -11,7 +11,7 @@ use crate::causes::loop_invariant_divisor;
 use crate::causes::missed_vectorisation;
 use crate::causes::pointer_chase;
 use crate::causes::strided_access;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, EventCounts, EventPlace, FunctionInput};
 use crate::tests::observed_data::load_site;
 use crate::tests::observed_repetition::{observations, point};
 use crate::tests::synthetic::{ALL, function, has_fact, program};
