@@ -44,6 +44,9 @@ pub trait Scripts: Send {
     /// Whether a process is known to run an interpreter whose memory can be read.
     fn runs_in(&self, pid: i32) -> bool;
 
+    /// A process has started another one, which runs the same program until it executes one.
+    fn forked(&mut self, parent: i32, child: i32);
+
     /// The process executes another program.
     fn executed(&mut self, pid: i32);
 
@@ -67,6 +70,8 @@ impl Scripts for NoScripts {
     fn runs_in(&self, _: i32) -> bool {
         false
     }
+
+    fn forked(&mut self, _: i32, _: i32) {}
 
     fn executed(&mut self, _: i32) {}
 

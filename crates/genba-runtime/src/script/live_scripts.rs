@@ -37,6 +37,18 @@ struct Known {
     foreign: HashMap<i32, u32>,
 }
 
+impl Process {
+    /// Nothing is read yet.
+    fn known(runtime: Runtime) -> Self {
+        Self::Known(Box::new(Known {
+            runtime,
+            stacks: Stacks::default(),
+            pointers: HashMap::new(),
+            foreign: HashMap::new(),
+        }))
+    }
+}
+
 /// Reads the scripts of all processes of a target.
 #[derive(Default)]
 pub struct LiveScripts {
@@ -66,14 +78,7 @@ impl LiveScripts {
                         }
                         *process = Process::Nothing;
                     }
-                    Detected::Known(runtime, _) => {
-                        *process = Process::Known(Box::new(Known {
-                            runtime,
-                            stacks: Stacks::default(),
-                            pointers: HashMap::new(),
-                            foreign: HashMap::new(),
-                        }));
-                    }
+                    Detected::Known(runtime, _) => *process = Process::known(runtime),
                 }
             }
         }
@@ -145,6 +150,16 @@ impl Scripts for LiveScripts {
 
     fn runs_in(&self, pid: i32) -> bool {
         matches!(self.processes.get(&pid), Some(Process::Known(_)))
+    }
+
+    fn forked(&mut self, parent: i32, child: i32) {
+        if let Some(Process::Known(known)) = self.processes.get(&parent) {
+            let runtime = match &known.runtime {
+                Runtime::Python(python) => Runtime::Python(Box::new(python.of_fork())),
+                Runtime::Ruby(ruby) => Runtime::Ruby(Box::new(ruby.of_fork())),
+            };
+            self.processes.insert(child, Process::known(runtime));
+        }
     }
 
     fn executed(&mut self, pid: i32) {

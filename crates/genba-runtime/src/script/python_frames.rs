@@ -56,6 +56,12 @@ pub struct Read {
 }
 
 impl Python {
+    /// The same interpreter in a process that was forked and executed nothing else: its variables are where they were.
+    #[must_use]
+    pub fn of_fork(&self) -> Self {
+        Self::new(self.layout, self.runtime, self.code_type)
+    }
+
     /// `runtime` is where `_PyRuntime` is, `code_type` where `PyCode_Type`.
     #[must_use]
     pub fn new(layout: &'static Layout, runtime: u64, code_type: u64) -> Self {

@@ -111,6 +111,17 @@ struct Iseq {
 }
 
 impl Ruby {
+    /// The same interpreter in a process that was forked and executed nothing else: its variables are where they were.
+    #[must_use]
+    pub fn of_fork(&self) -> Self {
+        let variables = Variables {
+            vm: self.vm.clone(),
+            identifiers: self.c_methods.table.clone(),
+            all: self.variables.clone(),
+        };
+        Self::new(self.layout, self.context.clone(), variables)
+    }
+
     #[must_use]
     pub fn new(layout: &'static RubyLayout, context: ContextPlace, variables: Variables) -> Self {
         Self {

@@ -8,7 +8,7 @@ use genba_profile::wait_sampler::WatchedProcess;
 use super::Found;
 use super::constants::{
     CALL_NS, COPY_NS, LARGE_BYTES, MANY_CALLS, MIN_SAMPLES, MIN_SAVED_OVERHEAD, MIN_WAITING_CALLS,
-    SAVED_OF_SMALL_CALLS,
+    SAVED_OF_SMALL_CALLS, SWITCH_NS,
 };
 use super::input_output::groups;
 use crate::io_samples::IoSamples;
@@ -144,8 +144,12 @@ fn of_receives(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let waits = groups(view, counts, &[WaitReason::Socket], false);
     let waits = waits.get(waiter).map_or(0.0, |group| group.waits);
     let on_cpu = view.running() * samples as f64 / view.samples.max(1) as f64;
-    let calls = on_cpu / CALL_NS.0;
-    if samples < MIN_SAMPLES || calls < MANY_CALLS || waits > MIN_WAITING_CALLS * calls {
+    // One that waits costs a switch as well.
+    let waiting = waits * SWITCH_NS.0;
+    if samples < MIN_SAMPLES
+        || on_cpu < MANY_CALLS * CALL_NS.0
+        || waiting > MIN_WAITING_CALLS * on_cpu
+    {
         return None;
     }
     let size = small.bytes as f64 / samples as f64;

@@ -42,6 +42,9 @@ impl WaitSampler<'_> {
                         let parent = if new.pid == new.ppid { 0 } else { new.ppid };
                         let began = record_time(&raw);
                         self.switches.add(began, new.tid, Event::Begins);
+                        if parent != 0 {
+                            self.scripts.forked(parent, new.pid);
+                        }
                         let started = Some((began, new.ptid));
                         self.add_thread(new.pid, new.tid, parent, started);
                     }

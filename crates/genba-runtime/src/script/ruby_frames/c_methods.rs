@@ -47,7 +47,7 @@ const OPERATORS: [u8; 4] = *b"+-*<";
 
 /// The methods of a process that are written in C.
 pub struct CMethods {
-    table: Variable,
+    pub(super) table: Variable,
     names: HashMap<u64, String>,
 }
 
