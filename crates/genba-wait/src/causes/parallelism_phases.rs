@@ -269,11 +269,10 @@ impl<'a> Workers<'a> {
         let least = self.share(thread, function) / 2.0;
         let mut others = self.alike.keys().filter(|&&other| other != thread);
         others.any(|&other| {
-            let samples = self
-                .profiles
-                .get(&other)
-                .and_then(|one| one.0.get(function));
-            samples.is_some_and(|&samples| samples >= MIN_SAMPLES)
+            let here = self.samples(other, function);
+            let all = self.profiles.get(&other).map_or(0, |one| one.1);
+            // Of one that was hardly ever seen: most of it.
+            (here >= MIN_SAMPLES || here > 0 && 2 * here >= all)
                 && self.share(other, function) >= least
                 && self.are_alike(view, thread, other)
         })
