@@ -231,8 +231,16 @@ impl<'a> Workers<'a> {
         workers
     }
 
-    /// Whether two threads begin in the same function, or one spends most of its time in what the other does as well.
+    /// Whether two threads that live at the same time begin in the same function, or one spends most of its time in what the
+    /// other does as well.
     fn are_alike(&self, view: &View<'_>, one: u32, other: u32) -> bool {
+        let lives = [one, other].map(|index| &view.recording.threads[index as usize]);
+        let begins = lives[0].began.max(lives[1].began);
+        let together = lives[0].ended.min(lives[1].ended).saturating_sub(begins);
+        let shorter = lives.map(|one| one.ended.saturating_sub(one.began));
+        if together == 0 || 2 * together < shorter[0].min(shorter[1]) {
+            return false;
+        }
         let entry = view.entries.get(&one);
         if entry.is_some() && entry == view.entries.get(&other) {
             return true;

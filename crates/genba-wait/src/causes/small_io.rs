@@ -142,7 +142,10 @@ fn of_receives(view: &View<'_>, counts: &[f64]) -> Option<Found> {
     let samples: u64 = small.places.values().sum();
     // Where most calls wait for the other end, that has no more to send yet.
     let waits = groups(view, counts, &[WaitReason::Socket], false);
-    let waits = waits.get(waiter).map_or(0.0, |group| group.waits);
+    let here = waits
+        .iter()
+        .filter(|(place, _)| small.places.contains_key(place));
+    let waits: f64 = here.map(|(_, group)| group.waits).sum();
     let on_cpu = view.running() * samples as f64 / view.samples.max(1) as f64;
     // One that waits costs a switch as well.
     let waiting = waits * SWITCH_NS.0;

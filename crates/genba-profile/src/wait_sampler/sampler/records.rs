@@ -74,9 +74,13 @@ impl WaitSampler<'_> {
                             self.code.remove(&pid);
                             self.variables.retain(|(of, _), _| *of != pid);
                             self.scripts.executed(pid);
-                            if let Some(process) = self.processes.get_mut(&pid) {
-                                process.executed = true;
-                            }
+                            // Its start may be in another buffer, and be read later.
+                            let process =
+                                self.processes.entry(pid).or_insert_with(|| WatchedProcess {
+                                    pid,
+                                    ..WatchedProcess::default()
+                                });
+                            process.executed = true;
                         }
                         if exec && pid == self.leader {
                             self.starter = None;
