@@ -1,8 +1,12 @@
 //! Whether the result of a call is always asked for, or only if something else says so.
 
-use crate::dataflow::{DataFlow, Location, Locations, STACK_POINTER, Shortcut};
+mod held;
+mod returned;
+
+use crate::dataflow::{DataFlow, Location, Locations};
 use crate::flow::{BlockId, ControlFlow};
 use crate::instruction::{Flow, Instruction};
+use held::{Held, Step};
 
 /// What decides whether anybody asks for the result of a call. Indices are of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +42,6 @@ pub struct Comparison {
 /// the first alone is what a caller may ask of its callee in turn.
 const RESULTS: [[Locations; 2]; 2] = [[1, 1 << 2], [1 << 16, 1 << 17]];
 
-/// Registers in which functions take arguments, but for those of results: rcx, rsi, rdi, r8, r9.
-const ARGUMENTS: Locations = 0b11_1100_0010;
-
-/// rax, rcx, rdx, rsi, rdi, r8 to r11, and all vector and mask registers.
-const CHANGED_BY_CALLS: Locations = 0b1111_1100_0111 | ((1 << 40) - 1) << 16;
-
 /// Carry to overflow.
 const FLAGS: Locations = 0b11_1111 << 64;
 
@@ -59,75 +57,6 @@ enum Decided {
     Here(AskedIf, Held),
     /// It is still there, at these places.
     Later(Held),
-}
-
-/// Where a result is: registers, and places in the frame, by their distance from the stack pointer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Held {
-    registers: Locations,
-    slots: Vec<i64>,
-}
-
-/// What an instruction does with a result.
-#[derive(PartialEq, Eq)]
-enum Step {
-    /// Nothing, or it makes something of it that is as good as the result.
-    Holds,
-    /// Something that others may see.
-    Asks,
-}
-
-impl Held {
-    /// It is at these places as well, on another way.
-    fn add(&mut self, other: Self) {
-        self.registers |= other.registers;
-        self.slots.extend(other.slots);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.registers == 0 && self.slots.is_empty()
-    }
-
-    /// Whether an instruction reads it.
-    fn is_read(&self, data: &DataFlow) -> bool {
-        data.reads() & self.registers != 0 && data.shortcut != Shortcut::Constant
-            || slots(data).any(|(slot, reads)| reads && self.slots.contains(&slot))
-    }
-
-    /// The result behind an instruction before which it is here.
-    fn step(&mut self, code: &Instruction, data: &DataFlow) -> Step {
-        if matches!(code.flow, Flow::Call(_) | Flow::IndirectCall) {
-            let asks = (self.registers & ARGUMENTS) | (data.reads() & self.registers);
-            self.registers &= !CHANGED_BY_CALLS;
-            return if asks == 0 { Step::Holds } else { Step::Asks };
-        }
-        let reads = self.is_read(data);
-        let address = data.address_reads & self.registers != 0;
-        let kept = slots(data)
-            .filter(|one| !one.1)
-            .map(|one| one.0)
-            .collect::<Vec<_>>();
-        if reads && (address || data.opaque.is_some() || data.stores() && kept.is_empty()) {
-            return Step::Asks;
-        }
-        self.slots.retain(|slot| !kept.contains(slot));
-        if reads {
-            self.slots.extend(kept);
-            self.registers |= data.writes;
-        } else {
-            self.registers &= !data.writes;
-        }
-        Step::Holds
-    }
-}
-
-/// Places of the frame that an instruction accesses, and whether it reads them.
-fn slots(data: &DataFlow) -> impl Iterator<Item = (i64, bool)> + '_ {
-    let frame = |one: &&crate::MemoryAccess| {
-        one.base == Some(STACK_POINTER) && one.index.is_none() && !one.stack
-    };
-    let accesses = data.memory.iter().filter(frame);
-    accesses.map(|one| (one.displacement, one.reads))
 }
 
 /// The code of one function. `data` is of the same instructions as `code`.
@@ -239,83 +168,6 @@ pub fn first_readers(
 }
 
 impl Function<'_> {
-    /// Whether the function may return with a register as its caller left it: then it returns nothing in it.
-    fn leaves_as_entered(&self, register: Locations) -> bool {
-        let Self {
-            code, data, flow, ..
-        } = *self;
-        let blocks = flow.blocks();
-        let mut met = vec![false; blocks.len()];
-        let mut work: Vec<BlockId> = flow.block_of(0).into_iter().collect();
-        while let Some(block) = work.pop() {
-            if std::mem::replace(&mut met[block as usize], true) {
-                continue;
-            }
-            let changes = |at: &u32| {
-                let flow = code[*at as usize].flow;
-                let calls = matches!(flow, Flow::Call(_) | Flow::IndirectCall);
-                calls || data[*at as usize].writes & register != 0
-            };
-            let range = blocks[block as usize].instructions.clone();
-            if range.clone().any(|at| changes(&at)) {
-                continue;
-            }
-            let last = range.last().map(|at| code[at as usize].flow);
-            if last == Some(Flow::Return) {
-                return true;
-            }
-            work.extend(&blocks[block as usize].successors);
-        }
-        false
-    }
-
-    /// Whether the function writes a register itself and returns before anybody reads it, whichever way it goes: compilers
-    /// do so for a result only, and there is one.
-    fn sets_for_return(&self, register: Locations) -> bool {
-        let Self {
-            code, data, flow, ..
-        } = *self;
-        let blocks = flow.blocks();
-        let returns = |at: usize| code[at].flow == Flow::Return;
-        let mut met = vec![false; blocks.len()];
-        // Blocks whose end leads to a return with the register unread.
-        let mut work: Vec<BlockId> = (0..blocks.len() as BlockId)
-            .filter(|&block| {
-                let last = blocks[block as usize].instructions.clone().last();
-                last.is_some_and(|at| returns(at as usize))
-            })
-            .collect();
-        while let Some(block) = work.pop() {
-            if std::mem::replace(&mut met[block as usize], true) {
-                continue;
-            }
-            let mut passed = true;
-            for at in (blocks[block as usize].instructions.clone().rev()).map(|at| at as usize) {
-                let calls = matches!(code[at].flow, Flow::Call(_) | Flow::IndirectCall);
-                let reads = data[at].reads() & register != 0 && !returns(at);
-                let writes = data[at].writes & register != 0 && !returns(at);
-                // A `pop` may be there for the stack's sake.
-                if writes && !calls && !reads && code[at].mnemonic != "pop" {
-                    let set = Held {
-                        registers: register,
-                        slots: Vec::new(),
-                    };
-                    if self.is_read_from((block, at + 1), set) == Some(false) {
-                        return true;
-                    }
-                }
-                if calls || reads || writes {
-                    passed = false;
-                    break;
-                }
-            }
-            if passed {
-                work.extend(&blocks[block as usize].predecessors);
-            }
-        }
-        false
-    }
-
     fn asked_if(&self, block: BlockId, call: usize, held: Held) -> Option<AskedIf> {
         self.decided(block, call, held).map(|found| found.0)
     }
