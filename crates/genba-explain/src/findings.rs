@@ -3,7 +3,7 @@
 //! Nothing below the minimum gain; nothing but `unoptimised-build` in code that was built without
 //! optimisation; of several candidates for the same instructions the one with the largest gain,
 //! so that no time is gained twice, in the order of the gains that outcomes make likely; no candidate that only says that
-//! loads miss, or that something is scanned again, where another says why.
+//! loads miss, or that something is scanned or computed again, where another says why.
 
 use genba_model::{Diagnosis, Estimate};
 
@@ -202,6 +202,12 @@ mod tests {
         let call = at(Cause::LoopInvariantCall, 7);
         let both = causes(vec![at(Cause::Quadratic, 7), call.clone()]);
         assert_eq!(both, [Cause::LoopInvariantCall]);
+        let again = Candidate {
+            residual_fraction: Estimate::exact(0.5),
+            ..call.clone()
+        };
+        let both = causes(vec![at(Cause::RedundantComputation, 7), again]);
+        assert_eq!(both, [Cause::LoopInvariantCall], "though it gains less");
         assert_eq!(causes(vec![at(Cause::Quadratic, 8), call]).len(), 2);
         assert_eq!(causes(vec![at(Cause::Quadratic, 7)]), [Cause::Quadratic]);
     }

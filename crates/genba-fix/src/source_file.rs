@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use genba_model::name_fit;
 use tree_sitter::{Node, Parser, Tree};
 
 /// Largest source file that is parsed, bytes: twice SQLite's in one file.
@@ -120,6 +121,18 @@ impl SourceFile {
                 }
             }
         }
+    }
+
+    /// Whether a function of this name is defined in the file, but not around the line: another one is there.
+    #[must_use]
+    pub fn is_elsewhere(&self, function: &str, line: u32) -> bool {
+        let is_it = |node: Node<'_>| {
+            let name = function_name(self, node);
+            name.is_some_and(|name| name_fit(function, name).is_some())
+        };
+        let definitions = descendants(self.root()).into_iter();
+        let mut definitions = definitions.filter(|node| node.kind() == "function_definition");
+        !self.function_at(line).is_some_and(is_it) && definitions.any(is_it)
     }
 
     /// Spaces before the first token of the line in which a node begins.
@@ -460,4 +473,20 @@ pub fn bare(mut node: Node<'_>) -> Node<'_> {
         }
     }
     node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn function_that_has_moved_is_known_to_be_elsewhere() {
+        let text =
+            "int lower(int c) {\n  return c | 32;\n}\nint upper(int c) {\n  return c & ~32;\n}\n";
+        let file = SourceFile::new("case.c", text.into(), Dialect::C).expect("C");
+        assert!(!file.is_elsewhere("lower", 2) && !file.is_elsewhere("upper", 5));
+        assert!(file.is_elsewhere("upper", 2) && file.is_elsewhere("lower", 7));
+        // Of what has no definition of that name nothing is known.
+        assert!(!file.is_elsewhere("print::{lambda(int)#1}::operator()", 2));
+    }
 }

@@ -30,6 +30,9 @@ const SELF_CHECK_ALPHA: f64 = 0.01;
 const MIN_PAIRS: usize = 20;
 /// Pairs before which no proof ends while there is time.
 const WANTED_PAIRS: usize = 100;
+/// CPU time translated ÷ native, above which a change without a gain says nothing of the native program: what it leaves out
+/// is a smaller part of the time, and may run beside what the engine adds. Chosen.
+const MAX_COST_OF_NO_GAIN: f64 = 1.5;
 /// Widest interval of a claim, of its value, where no difference was found.
 const MAX_WIDTH: f64 = 0.1;
 /// Longest run that tries one of several changes.
@@ -434,6 +437,16 @@ fn judged(
     let site_speedup = site_speedup(program_speedup, request.share);
     let translated_cost = cost(costs);
     let bounds = plan.kind == ProofKind::UpperBound;
+    if let Some(cost) = translated_cost.filter(|cost| cost.value > MAX_COST_OF_NO_GAIN)
+        && !bounds
+        && program_speedup.low <= 1.0
+    {
+        return Outcome::NoClaim(format!(
+            "translated code takes {:.2}× the native program's time here, beside which a gain of the native one does not \
+             show: make the fix in the source and compare (genba bench)",
+            cost.value
+        ));
+    }
     if identical.is_none() && notes.is_empty() && !bounds {
         notes.push("no run ended within the time: its output was not compared".to_owned());
     }

@@ -42,6 +42,11 @@ fn compared(alpha: f64, ratio: f64, spread: f64) -> Compared {
 }
 
 fn outcome(alike: &Compared, changed: &Compared) -> Outcome {
+    outcome_at(1.0, alike, changed)
+}
+
+/// Where translated code takes so many times the native program's time.
+fn outcome_at(cost: f64, alike: &Compared, changed: &Compared) -> Outcome {
     let plan = Plan {
         kind: ProofKind::Equivalent,
         change: genba_model::CodeChange::OneDivision,
@@ -63,7 +68,7 @@ fn outcome(alike: &Compared, changed: &Compared) -> Outcome {
         &plan,
         alike,
         changed,
-        &[1.0],
+        &[cost],
         Some(true),
         Vec::new(),
     )
@@ -95,4 +100,18 @@ fn effect_below_what_copies_may_differ_by_is_not_claimed() {
         reason.starts_with("undecided: the change makes"),
         "{reason}"
     );
+}
+
+#[test]
+fn no_gain_is_not_claimed_where_the_engine_takes_as_much_as_the_program() {
+    let alike = || compared(SELF_CHECK_ALPHA, 1.0, 0.001);
+    let of = |cost, ratio| outcome_at(cost, &alike(), &compared(ALPHA, ratio, 0.001));
+    let Outcome::NoClaim(reason) = of(1.9, 1.05) else {
+        panic!("slower by 5 %");
+    };
+    assert!(reason.contains("1.90×"), "{reason}");
+    assert!(matches!(of(1.9, 1.0), Outcome::NoClaim(_)));
+    assert!(matches!(of(1.1, 1.05), Outcome::Proven(..)));
+    // A gain that shows beside it is there.
+    assert!(matches!(of(1.9, 0.8), Outcome::Proven(..)));
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use genba_fix::{Place, Rewrite, apply, rewrites, unified_diff};
-use genba_model::{Estimate, Finding, FindingSite, FixVerdict, Tried, TriedOutcome, TriedRewrite};
+use genba_model::{
+    Estimate, Finding, FindingSite, FixVerdict, SourceLine, Tried, TriedOutcome, TriedRewrite,
+};
 use genba_run::{CommandSpec, Shell};
 
 use super::SourceTree;
@@ -87,6 +89,20 @@ fn at_site(
     let index = tree
         .find(file)
         .ok_or_else(|| format!("{file} is not in the source tree {}", tree.root.display()))?;
+    let source = &tree.sources.files[index];
+    if source.is_elsewhere(&site.function, line) {
+        return Err(format!(
+            "{file} is another than when it was measured ({} is not at line {line}): measure again (genba explain)",
+            site.function
+        ));
+    }
+    if let Some(was) = changed_line(finding, file, source.source()) {
+        return Err(format!(
+            "{file} is another than when it was measured (line {} was `{}`): measure again (genba explain)",
+            was.line,
+            was.text.trim()
+        ));
+    }
     let place = Place {
         file: index,
         function: &site.function,
@@ -111,6 +127,15 @@ fn at_site(
         true => Err("the rewrite changes nothing".to_owned()),
         false => Ok(proposals),
     }
+}
+
+/// The first line that a finding shows of a file and that is not there any more.
+fn changed_line<'f>(finding: &'f Finding, file: &str, text: &str) -> Option<&'f SourceLine> {
+    let mut shown = finding.source.iter().filter(|one| one.file == file);
+    shown.find(|one| {
+        let now = text.lines().nth((one.line as usize).saturating_sub(1));
+        now.is_none_or(|now| now.trim() != one.text.trim())
+    })
 }
 
 /// The diff of a rewrite; `None` if its edits do not fit.

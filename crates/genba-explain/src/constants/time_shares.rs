@@ -3,6 +3,9 @@
 /// Functions below are not analysed. A quarter of the smallest minimum gain (2 %). Chosen.
 pub(crate) const MIN_SHARE_OF_ANALYSED_FUNCTION: f64 = 0.005;
 
+/// Share of a function from which on those that call it are analysed, whatever their own time. Chosen.
+pub(crate) const MIN_SHARE_OF_ASKED_FUNCTION: f64 = 0.05;
+
 /// Part of all calls from which a function is analysed whatever its own time: what it costs stands with its
 /// callers, or in what it calls. Chosen.
 pub(crate) const MIN_PART_OF_CALLS_OF_ANALYSED_FUNCTION: f64 = 0.02;

@@ -29,7 +29,7 @@ pub(crate) fn overlaps(input: &AnalysisInput, one: &Candidate, before: &Candidat
 }
 
 /// Whether a candidate says why what another says is so: why loads miss (they are of the objects whose fields it
-/// would put together), or why a call scans the same again (its argument is always the same).
+/// would put together), or why a call scans or computes the same again (its argument does not change in the loop).
 pub(crate) fn explains(input: &AnalysisInput, by: &Candidate, one: &Candidate) -> bool {
     match (by.cause, one.cause) {
         (Cause::FieldOrder, Cause::CacheMiss) => {
@@ -40,7 +40,7 @@ pub(crate) fn explains(input: &AnalysisInput, by: &Candidate, one: &Candidate) -
             let explained = one.site.iter().filter(theirs).count();
             explained as f64 >= MOST_OF_IT * one.site.len() as f64
         }
-        (Cause::LoopInvariantCall, Cause::Quadratic) => {
+        (Cause::LoopInvariantCall, Cause::Quadratic | Cause::RedundantComputation) => {
             let (by, one) = (by.shown_at(input), one.shown_at(input));
             let (by, one) = (by.code(), one.code());
             !one.addresses.is_empty()

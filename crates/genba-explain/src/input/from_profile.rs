@@ -1,6 +1,6 @@
 //! Builds the [`AnalysisInput`] of detectors from a resolved profile with counts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use genba_code::{Flow, Syntax, data_flow_of};
 use genba_model::{Transfer, TransferKind};
@@ -14,7 +14,7 @@ use crate::constants::search_limits::{
 };
 use crate::constants::time_shares::{
     MIN_PART_OF_CALLS_OF_ANALYSED_FUNCTION, MIN_SHARE_OF_ANALYSED_FUNCTION,
-    MIN_SHARE_OF_WORKING_THREAD,
+    MIN_SHARE_OF_ASKED_FUNCTION, MIN_SHARE_OF_WORKING_THREAD,
 };
 use crate::input::analysis_input::{
     AnalysisInput, CallSite, CallTarget, CalledFunction, Caller, CostTable, FunctionInput, Place,
@@ -84,12 +84,28 @@ impl AnalysisInput {
                     && user.module == resolved.code.module_name(function.module)
             })
         };
+        // Nor do those that call what takes much of it.
+        let asked: HashSet<(String, String)> = (hot.iter())
+            .take_while(|(weight, ..)| *weight as f64 >= MIN_SHARE_OF_ASKED_FUNCTION * all)
+            .flat_map(|(_, id, _)| {
+                let function = &resolved.functions[*id as usize];
+                let names = names.as_ref();
+                user_callers(resolved, paths.as_mut(), names, function, Follow::OwnCode)
+            })
+            .take(MAX_ANALYSED_USERS_OF_SERVICE)
+            .map(|user| (user.function, user.module))
+            .collect();
+        let asks_much = |id: &FunctionId| {
+            let function = &resolved.functions[*id as usize];
+            let module = resolved.code.module_name(function.module).to_string();
+            asked.contains(&(function.name.to_string(), module))
+        };
         let works = Counted::of(resolved, &hot);
         let functions: Vec<FunctionInput> = hot
             .iter()
             .filter(|(weight, id, _)| {
                 let takes_time = *weight as f64 >= MIN_SHARE_OF_ANALYSED_FUNCTION * all;
-                takes_time || works.much(resolved, *id) || calls_runtime(id)
+                takes_time || works.much(resolved, *id) || calls_runtime(id) || asks_much(id)
             })
             .take(MAX_ANALYSED_FUNCTIONS)
             .filter_map(|(weight, id, hits)| {

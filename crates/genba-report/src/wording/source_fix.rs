@@ -20,7 +20,7 @@ pub(crate) fn verdict(all: &SourceFix) -> String {
         ),
         FixVerdict::Undecided => format!(
             "tried, undecided: {}; increase --budget",
-            measured(all.speedup, all.pairs, &all.metric)
+            undecided(all.speedup, all.pairs, &all.metric)
         ),
         FixVerdict::DoesNotCompile => format!("tried, does not compile: {}", because(&all.reason)),
         FixVerdict::OutputDiffers => {
@@ -53,12 +53,23 @@ fn measured(speedup: Option<Estimate>, pairs: u32, metric: &str) -> String {
     )
 }
 
+/// Returns the same of a measurement without a verdict. An interval that excludes 1 needs a reason: it is of few pairs.
+fn undecided(speedup: Option<Estimate>, pairs: u32, metric: &str) -> String {
+    let measured = measured(speedup, pairs, metric);
+    match speedup.is_some_and(|one| one.low > 1.0 || one.high < 1.0) {
+        true => format!("{measured}, too few for a verdict"),
+        false => measured,
+    }
+}
+
 /// Returns one tried rewrite in a line: what it does, and what came of it.
 pub(crate) fn tried(one: &TriedRewrite, metric: &str) -> String {
     let came = match one.verdict {
         FixVerdict::Gain => measured(one.speedup, one.pairs, metric),
         FixVerdict::NoGain => format!("no gain: {}", measured(one.speedup, one.pairs, metric)),
-        FixVerdict::Undecided => format!("undecided: {}", measured(one.speedup, one.pairs, metric)),
+        FixVerdict::Undecided => {
+            format!("undecided: {}", undecided(one.speedup, one.pairs, metric))
+        }
         FixVerdict::DoesNotCompile => "does not compile".to_owned(),
         FixVerdict::OutputDiffers => "other output, or fails".to_owned(),
         FixVerdict::CheckFailed => "the project's tests fail".to_owned(),

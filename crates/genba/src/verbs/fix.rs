@@ -21,6 +21,11 @@ use crate::session::{BuildArgs, ExperimentArgs, Session};
 #[derive(Debug, ClapArgs)]
 // -i is the case, as in the other verbs about one.
 #[command(mut_arg("ignore_failure", |arg| arg.short(None)))]
+// What changes is the program's own work.
+#[command(mut_arg("metric", |arg| {
+    arg.help("Primary metric, which decides the verdict, as of `genba try` [default: cpu]")
+        .long_help(None)
+}))]
 #[command(after_help = "Examples:
   genba fix                                   the first finding of the newest case
   genba fix 2 -i 7f3a --build make            finding 2 of a case; builds in copies of this tree

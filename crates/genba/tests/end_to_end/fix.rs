@@ -113,6 +113,18 @@ fn invariant_length_gets_a_patch_that_compiles_gains_and_keeps_the_output() {
         )
     );
 
+    // What was measured stands there no longer.
+    let changed = json(
+        here,
+        "fix",
+        &["fix", "--dry-run", "--json", "--build", build],
+    );
+    let reason = changed["reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("sum.c is another than when it was measured (line 9 was `for (size_t i"),
+        "{reason}"
+    );
+
     // The file that was written is a patch of the original.
     fs::write(here.join("sum.c"), SOURCE).expect("a file");
     let file = all["patch_file"].as_str().expect("a path");
