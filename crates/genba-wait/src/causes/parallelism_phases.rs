@@ -39,6 +39,8 @@ fn alone(view: &View<'_>) -> Vec<Found> {
     let workers = Workers::of(view);
     let queued = queued_for_locks(view);
     let (mut serial, mut uneven) = (Alone::default(), Alone::default());
+    // Of many chains few threads and functions are at the end.
+    let mut owned: HashMap<(u32, &str), bool> = HashMap::new();
     for (index, chain) in (0u32..).zip(&view.chains) {
         let end = view.end(chain);
         if end.reason != WaitReason::Running || passes(view, chain, &[WaitReason::Lock]) {
@@ -59,8 +61,10 @@ fn alone(view: &View<'_>) -> Vec<Found> {
         let all: u64 = places.values().sum();
         for (place, samples) in places {
             let share = *samples as f64 / all as f64;
-            let own = of_one_thread(view, &place.function)
-                && !workers.share_work_in(view, &place.function, thread);
+            let own = *owned.entry((thread, &place.function)).or_insert_with(|| {
+                of_one_thread(view, &place.function)
+                    && !workers.share_work_in(view, &place.function, thread)
+            });
             let (sum, ns, able) = if same_work >= 2 && !own {
                 // Whoever waits has ended or stands at a barrier.
                 (&mut uneven, chain.others_done_ns * share, same_work as f64)
