@@ -13,7 +13,10 @@ use crate::verbs;
 /// Parses a command line. Arguments may have bytes that are not UTF-8 ([`genba_run::text_of`]).
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = accepting_bytes(Cli::command());
-    let words: Vec<OsString> = words.into_iter().collect();
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    if let Some(verb) = verb_of(&command, &words) {
+        words = optional_values::with_store(verb, words);
+    }
     let mut matches = command
         .try_get_matches_from_mut(&words)
         .map_err(|error| with_tip(error, verb_of(&command, &words)))?;

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
+/// The flag that names a history.
+const HISTORY: &str = "--history";
+
 /// The flags of a verb whose value is optional.
 fn flags(verb: &Command) -> impl Iterator<Item = &Arg> {
     verb.get_arguments().filter(|arg| {
@@ -41,6 +44,35 @@ pub fn attached(verb: &Command, matches: &ArgMatches, words: &[OsString]) -> Opt
         let is_this = |word: &OsString| word.to_str().is_some_and(|word| is_flag(flag, word));
         let at = words.iter().position(is_this)?;
         (words.get(at + 1)?.as_os_str() == taken).then(|| joined(words, at))
+    })
+}
+
+/// Beginnings of a history's location.
+const LOCATIONS: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
+
+/// The same line with `--history STORE` as `--history=STORE`, where a verb has this flag with an optional value, or one below
+/// it has: what begins like a location names no program. What stands behind `--` is the command's.
+pub fn with_store(verb: &Command, words: Vec<OsString>) -> Vec<OsString> {
+    let has = |verb: &Command| flags(verb).any(|flag| is_flag(flag, HISTORY));
+    if !has(verb) && !verb.get_subcommands().any(has) {
+        return words;
+    }
+    let own = words.iter().take_while(|word| *word != "--");
+    let at = own.clone().zip(own.skip(1)).position(|(flag, value)| {
+        let begins = |start| value.as_encoded_bytes().starts_with(start);
+        flag == HISTORY && LOCATIONS.iter().any(|start| begins(start.as_bytes()))
+    });
+    match at {
+        Some(at) => joined(&words, at),
+        None => words,
+    }
+}
+
+/// What to say of a command that contains `--history`: it was hardly meant for the program.
+pub fn history_in_command(words: &[String]) -> Option<String> {
+    let meant = |word: &&String| *word == HISTORY || word.starts_with("--history=");
+    words.iter().skip(1).find(meant).map(|word| {
+        format!("note: {word} stands behind `--` and is given to the command; genba's own stands before it: --history=STORE")
     })
 }
 
@@ -106,6 +138,39 @@ mod tests {
         assert_eq!(attached_line("record --snapshot=3 prog --snapshot 5"), None);
         // Any word may be a file: the error has a tip instead.
         assert_eq!(attached_line("record --json out -- prog"), None);
+    }
+
+    #[test]
+    fn store_behind_its_flag_is_attached_wherever_it_cannot_be_the_commands() {
+        let history = Arg::new("history").long("history").num_args(0..=1);
+        let record = Command::new("record").arg(history.require_equals(true));
+        let line = |verb: &Command, line: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let words = with_store(verb, words);
+            let words = words.iter().map(|word| word.to_str().expect("text"));
+            words.collect::<Vec<&str>>().join(" ")
+        };
+        let above = Command::new("history").subcommand(record.clone());
+        for (given, meant) in [
+            ("a --history sqlite:x", "a --history=sqlite:x"),
+            ("--history postgres://h/d a", "--history=postgres://h/d a"),
+            ("--history -- a", "--history -- a"),
+            ("--history ./a", "--history ./a"),
+            ("-- a --history sqlite:x", "-- a --history sqlite:x"),
+        ] {
+            assert_eq!(line(&record, given), meant);
+            assert_eq!(line(&above, given), meant);
+        }
+        let other = "a --history sqlite:x";
+        assert_eq!(line(&verb(), other), other);
+    }
+
+    #[test]
+    fn history_among_a_commands_words_is_remarked() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<String>>();
+        let said = history_in_command(&words("./a --history sqlite:x")).expect("a note");
+        assert!(said.contains("stands before it"), "{said}");
+        assert_eq!(history_in_command(&words("./a -x")), None);
     }
 
     #[test]

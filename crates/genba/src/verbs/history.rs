@@ -9,6 +9,7 @@ use genba_report::{page, terminal};
 use crate::compare::{self, Anchor, CompareArgs, write};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
+use crate::optional_values;
 use crate::output::Output;
 
 #[path = "history/explain_point.rs"]
@@ -120,7 +121,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 
 fn record(mut args: RecordArgs, output: &Output) -> VerbResult {
     let compare = &mut args.compare;
-    join_words(compare)?;
+    join_words(compare, output)?;
     if compare.runs.is_none() && compare.budget.is_none() {
         compare.runs = Some(DEFAULT_RUNS);
     }
@@ -153,13 +154,16 @@ fn record(mut args: RecordArgs, output: &Output) -> VerbResult {
 }
 
 /// Makes one command line of the words after `--`; a suite and a quoted line are one word.
-fn join_words(args: &mut CompareArgs) -> Result<(), Failure> {
+fn join_words(args: &mut CompareArgs, output: &Output) -> Result<(), Failure> {
     let commands = &mut args.commands.commands;
     if commands.len() < 2 {
         return Ok(());
     }
-    let words: Vec<&str> = commands.iter().map(|(_, word)| word.as_str()).collect();
-    let line = shlex::try_join(words).map_err(Failure::usage)?;
+    let words: Vec<String> = commands.iter().map(|(_, word)| word.clone()).collect();
+    if let Some(note) = optional_values::history_in_command(&words) {
+        output.note(&note);
+    }
+    let line = shlex::try_join(words.iter().map(String::as_str)).map_err(Failure::usage)?;
     let name = commands[0].0.take();
     *commands = vec![(name, line)];
     Ok(())
