@@ -30,6 +30,8 @@ pub struct RecordingContext {
 /// What a variant is.
 #[derive(Clone, Debug, Default)]
 pub struct VariantOrigin {
+    /// Its benchmark, where the report's title or the variant's name is not that.
+    pub benchmark: Option<String>,
     /// What makes it a series of its own: build and options.
     pub series: String,
     /// Its commit.
@@ -56,7 +58,9 @@ pub fn recording(
             let origin = context.origins.get(&variant.name);
             for (metric, values) in &variant.metrics {
                 let one = |role, of: &Variant, values: &VariantMetric, revision| Measurement {
-                    benchmark: title.clone().unwrap_or_else(|| variant.name.clone()),
+                    benchmark: (origin.and_then(|origin| origin.benchmark.clone()))
+                        .or_else(|| title.clone())
+                        .unwrap_or_else(|| variant.name.clone()),
                     variant: match (origin, title) {
                         (Some(origin), _) => origin.series.clone(),
                         (None, Some(_)) => variant.name.clone(),

@@ -10,6 +10,7 @@ use genba_model::{ExitKind, InstructionChange};
 use genba_run::{Cancel, CommandSpec, Launcher, Output as Stream};
 
 use super::CompareArgs;
+use super::history_store::{GateSides, revision_at};
 use crate::exit_code::{Exit, Failure};
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
@@ -45,12 +46,17 @@ pub fn add_base(
     let here = std::env::current_dir().unwrap_or_default();
     let base = built_checkout(&here, reference, build, timeout, cancel, output)?;
     let command = command.clone();
-    let change = name.take().unwrap_or_else(|| "change".to_owned());
+    let name = name.take();
+    let change = name.clone().unwrap_or_else(|| "change".to_owned());
     let short: String = base.commit.chars().take(10).collect();
-    *commands = vec![
-        (Some(format!("base {short}")), command.clone()),
-        (Some(change), command),
-    ];
+    let label = format!("base {short}");
+    args.sides = Some(GateSides {
+        name,
+        base: label.clone(),
+        revision: revision_at(&here, Some(&base.commit))?.0,
+        recipe: build.to_owned(),
+    });
+    *commands = vec![(Some(label), command.clone()), (Some(change), command)];
     let own = args.directory.first().map_or("", String::as_str);
     args.directory = vec![
         genba_run::text_of(base.path.join(own).as_os_str()),

@@ -132,6 +132,10 @@ pub struct CompareArgs {
     #[arg(skip)]
     pub anchor: Option<super::Anchor>,
 
+    /// What base and change of a gate are.
+    #[arg(skip)]
+    pub sides: Option<super::GateSides>,
+
     /// Whether the history gets the number of instructions as well.
     #[arg(skip)]
     pub count_instructions: bool,

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use genba_build::HeadRevision;
 use genba_case::Store;
-use genba_history::{History, Location, Recorded, RecordingContext, Revision, recording};
-use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS};
+use genba_experiment::parameters::replace;
+use genba_history::{
+    History, Location, Recorded, RecordingContext, Revision, VariantOrigin, recording,
+};
+use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS, Variant};
 
 use super::CompareArgs;
 use crate::exit_code::Failure;
@@ -20,6 +23,42 @@ pub struct Anchor {
     pub revision: Option<Revision>,
     /// Command that built the program.
     pub recipe: Option<String>,
+}
+
+/// The base and the change of a gate, which are runs of one command at two commits.
+#[derive(Clone, Debug)]
+pub struct GateSides {
+    /// The command's own name, if it has one.
+    pub name: Option<String>,
+    /// Beginning of the names of the base's variants; parameters may follow.
+    pub base: String,
+    /// Commit of the base.
+    pub revision: Option<Revision>,
+    /// Command that built the base.
+    pub recipe: String,
+}
+
+impl GateSides {
+    /// The series and commit of a variant: those that the command has where it is recorded alone.
+    fn origin(&self, variant: &Variant, change: Option<&Revision>) -> VariantOrigin {
+        let of_base = variant.name.strip_prefix(&self.base);
+        let benchmark = match (&self.name, of_base) {
+            (None, _) => variant.command.clone(),
+            (Some(_), None) => variant.name.clone(),
+            (Some(name), Some(parameters)) => {
+                format!("{}{parameters}", replace(name, &variant.parameters))
+            }
+        };
+        VariantOrigin {
+            benchmark: Some(benchmark),
+            series: String::new(),
+            revision: match of_base {
+                Some(_) => self.revision.clone(),
+                None => change.cloned(),
+            },
+            recipe: of_base.map(|_| self.recipe.clone()),
+        }
+    }
 }
 
 /// Which history.
@@ -117,7 +156,14 @@ pub fn keep(
         _ => counted.to_vec(),
     };
     let reports = titled(reports);
+    let variants = reports.iter().flat_map(|(_, report)| &report.variants);
+    let origins = (args.sides.iter()).flat_map(|sides| {
+        let origin = |one: &Variant| (one.name.clone(), sides.origin(one, revision.as_ref()));
+        variants.clone().map(origin)
+    });
+    let origins = origins.collect();
     let context = RecordingContext {
+        origins,
         project,
         revision,
         environment,
@@ -126,9 +172,13 @@ pub fn keep(
         build_ids: build_ids(&reports, &args.directory),
         ..RecordingContext::default()
     };
+    let base = (args.sides.as_ref()).and_then(|sides| sides.revision.as_ref());
+    let base = base.map_or(String::new(), |one| {
+        format!(", and its base at {}", short(&one.commit))
+    });
     let at = context.revision.as_ref().map(|one| match one.dirty {
-        true => format!(" at {} with uncommitted changes", short(&one.commit)),
-        false => format!(" at {}", short(&one.commit)),
+        true => format!(" at {} with uncommitted changes{base}", short(&one.commit)),
+        false => format!(" at {}{base}", short(&one.commit)),
     });
     let counts = recording(&counted, &context).map_or(Vec::new(), |one| one.measurements);
     let counts = (counts.into_iter()).filter(|one| one.metric == EXACT_INSTRUCTIONS);

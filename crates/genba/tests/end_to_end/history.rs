@@ -220,6 +220,61 @@ fn a_gate_builds_its_base_from_git() {
 }
 
 #[test]
+fn a_gates_measurements_are_of_the_commands_series_each_with_its_commit() {
+    const TEST: &str = "a_gates_measurements_are_of_the_commands_series_each_with_its_commit";
+    if !genba_testing::has(TEST, "git") {
+        return;
+    }
+    let here = scratch();
+    repository(here.path());
+    shell(
+        here.path(),
+        "echo 100 > level && git add level && git commit -qm base && echo 110 > level && \
+         git commit -qam change && cp level built",
+    );
+    let (command, other) = ("echo work=$(cat built)000", "echo work=7$(cat built)000");
+    let store = ["--history", "sqlite:h.sqlite"];
+    for measured in [command, other] {
+        let args = [
+            &["gate", "-r", "3", "--no-count", "--threshold", "99%"][..],
+            &["--build", "cp level built", "--against", "HEAD~1"],
+            &METRIC,
+            &[measured],
+            &store,
+        ]
+        .concat();
+        let output = Command::new(env!("CARGO_BIN_EXE_genba"))
+            .current_dir(here.path())
+            .env("XDG_CACHE_HOME", here.path().join(".cache"))
+            .args(&args)
+            .output()
+            .expect("genba");
+        assert!(output.status.success(), "{}", text_of(&output));
+    }
+    let args = [
+        &["history", "record", "-r", "3", "--no-count"][..],
+        &METRIC,
+        &store,
+        &["--", command],
+    ];
+    let output = genba(here.path(), &args.concat());
+    assert!(output.status.success(), "{}", text_of(&output));
+    let args = [&["history", "show", "--json", "-m", "work"][..], &store];
+    let found = json(here.path(), "history", &args.concat());
+    let series = found["series"].as_array().expect("series");
+    let of = |name: &str| {
+        let one = series.iter().find(|one| one["benchmark"] == name);
+        let all = one.expect("a series")["measurements"].as_array();
+        let all = all.expect("measurements").iter();
+        let field = |one: &serde_json::Value| one["subject"].as_str().unwrap().to_owned();
+        all.map(field).collect::<Vec<String>>()
+    };
+    assert_eq!(series.len(), 2, "{found}");
+    assert_eq!(of(command), ["base", "change", "change"]);
+    assert_eq!(of(other), ["base", "change"]);
+}
+
+#[test]
 fn results_of_other_programs_are_imported_once() {
     let here = scratch();
     let file = here.path().join("h.json");

@@ -67,6 +67,7 @@ fn of_block(
         let parts = [named, build.name.as_str(), option.name.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let origin = VariantOrigin {
+            benchmark: None,
             series: parts.join(", "),
             revision,
             recipe: build.command.clone(),
