@@ -30,6 +30,9 @@ pub struct Plan {
     pub warmup: u32,
     /// Equivalence margin δ: smaller differences are treated as equal (0.01).
     pub delta: f64,
+    /// Loss, a share, on one side of which the interval of a worse variant must lie before its verdict
+    /// ends the measurement: a gate's threshold.
+    pub threshold: Option<f64>,
     /// Significance level α (0.05).
     pub alpha: f64,
     /// Seed of the order of runs and of the padding.
@@ -64,6 +67,7 @@ impl Plan {
             stop,
             warmup: 0,
             delta: 0.01,
+            threshold: None,
             alpha: 0.05,
             seed: rand::random(),
             vary_environment: true,

@@ -1,6 +1,6 @@
 //! Sequential judges of the primary metric while blocks are measured. Pure.
 
-use genba_model::Estimate;
+use genba_model::{Direction, Estimate};
 use genba_stats::{Judge, MIN_PAIRS, StopDecision, StopRule, Verdict};
 
 use crate::Plan;
@@ -50,6 +50,24 @@ impl Contest {
         } else {
             Verdict::Undecided
         }
+    }
+
+    /// Whether it is known, if the variant is worse, that it is so by more than the threshold or by less.
+    fn is_on_one_side(&self, threshold: Option<f64>, direction: Direction) -> bool {
+        let worse = match direction {
+            Direction::LessIsBetter => Verdict::Slower,
+            Direction::MoreIsBetter => Verdict::Faster,
+        };
+        let Some(threshold) = threshold.filter(|_| self.verdict() == worse) else {
+            return true;
+        };
+        self.judge.ratio().is_some_and(|ratio| {
+            let (least, most) = match direction {
+                Direction::LessIsBetter => (ratio.low - 1.0, ratio.high - 1.0),
+                Direction::MoreIsBetter => (1.0 - ratio.high, 1.0 - ratio.low),
+            };
+            least >= threshold || most < threshold
+        })
     }
 }
 
@@ -126,8 +144,13 @@ impl SequentialJudges {
                 let found = contest.judge.sequence().log_e_value();
                 !differ(verdict) || found >= self.enough(plan.alpha)
             });
-        if decided {
+        let direction = measurement.series[series].direction;
+        let on_one_side = |contest: &Contest| contest.is_on_one_side(plan.threshold, direction);
+        if decided && self.judges.iter().all(on_one_side) {
             return State::Decided;
+        }
+        if decided {
+            return State::Open(None);
         }
         let more = (self.judges.iter())
             .filter(|contest| contest.verdict() == Verdict::Undecided)

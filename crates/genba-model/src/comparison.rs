@@ -112,13 +112,32 @@ pub struct Comparison {
 
 impl Comparison {
     /// Whether the variant was judged worse and the estimate lies beyond the threshold, a share
-    /// (0.01 is 1 %): what a gate refuses.
-    ///
-    /// Not the nearer end of the interval: a measurement stops as soon as the interval leaves
-    /// "no difference", so that end would hardly ever lie beyond a threshold.
+    /// (0.01 is 1 %): what a gate refuses, also where the interval reaches over the threshold and
+    /// time or runs are spent.
     #[must_use]
     pub fn is_worse_by(&self, threshold: f64) -> bool {
         self.verdict == VerdictName::Slower && (self.ratio.value - 1.0).abs() >= threshold
+    }
+
+    /// Whether the whole interval of a variant that is worse lies beyond the threshold.
+    #[must_use]
+    pub fn is_shown_worse_by(&self, threshold: f64) -> bool {
+        self.is_worse_by(threshold) && self.losses().is_some_and(|(least, _)| least >= threshold)
+    }
+
+    /// Whether the interval of a variant that is worse reaches beyond the threshold.
+    #[must_use]
+    pub fn may_be_worse_by(&self, threshold: f64) -> bool {
+        self.losses().is_some_and(|(_, most)| most >= threshold)
+    }
+
+    /// The least and the greatest loss that the interval of a worse variant has, shares.
+    fn losses(&self) -> Option<(f64, f64)> {
+        let Estimate { value, low, high } = self.ratio;
+        (self.verdict == VerdictName::Slower).then_some(match value >= 1.0 {
+            true => (low - 1.0, high - 1.0),
+            false => (1.0 - high, 1.0 - low),
+        })
     }
 }
 

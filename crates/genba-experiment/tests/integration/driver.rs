@@ -45,6 +45,33 @@ fn planted_effects_are_found_and_absent_ones_are_not() {
 }
 
 #[test]
+fn verdict_of_a_worse_variant_ends_a_gate_on_one_side_of_its_threshold_only() {
+    const LIMIT: f64 = 0.02;
+    let straddling = |threshold: Option<f64>| {
+        let of_seed = |seed: u64| {
+            let plan = Plan {
+                seed,
+                threshold,
+                ..plan(&["a", "b"])
+            };
+            let (mut noise, mut index) = (Noise(seed), 0);
+            let measurement = simulate(&plan, &mut |spec| {
+                index += 1;
+                let factor = if name_of(spec) == "b" { 1.03 } else { 1.0 };
+                Ok(noisy(&mut noise, factor, index))
+            })
+            .expect("a measurement");
+            let found = &judged(&plan, &measurement).comparisons[0];
+            let spans = found.may_be_worse_by(LIMIT) && !found.is_shown_worse_by(LIMIT);
+            measurement.end() == End::Decided && spans
+        };
+        (0..30).filter(|seed| of_seed(*seed)).count()
+    };
+    assert!(straddling(None) > 0);
+    assert_eq!(straddling(Some(LIMIT)), 0);
+}
+
+#[test]
 fn a_fixed_number_of_pairs_is_kept_and_the_document_is_complete() {
     let plan = Plan {
         stop: Stop::Blocks(12),

@@ -132,6 +132,10 @@ pub struct CompareArgs {
     #[arg(skip)]
     pub anchor: Option<super::Anchor>,
 
+    /// A gate's threshold, a share.
+    #[arg(skip)]
+    pub threshold: Option<f64>,
+
     /// What base and change of a gate are.
     #[arg(skip)]
     pub sides: Option<super::GateSides>,

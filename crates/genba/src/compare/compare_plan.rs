@@ -79,6 +79,7 @@ impl CompareArgs {
             *min_blocks = least;
         }
         plan.check_output |= self.check_output;
+        plan.threshold = self.threshold;
         let cpus = self.measurement.cpus()?;
         for variant in &mut plan.variants {
             variant.spec.timeout = self.measurement.timeout.or(variant.spec.timeout);
