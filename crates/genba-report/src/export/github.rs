@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use genba_model::{Comparison, ComparisonReport, VerdictName};
 use genba_units::format;
 
+use super::GateResult;
 use super::markdown::{code, plain};
 use crate::variants;
-use crate::wording::{metrics, runs, verdicts};
+use crate::wording::{gate, metrics, runs, verdicts};
 
 /// Maximum number of rows of a table: a comment on GitHub holds 65,536 characters.
 const MAX_ROWS: usize = 60;
@@ -20,34 +21,15 @@ fn worse(c: &Comparison) -> bool {
 }
 
 /// Renders the report of `genba gate` for CI: the verdict, the table of the deciding metric, the
-/// other metrics folded, hazards and notes. `threshold` is the share (0.01 is 1 %) beyond which
-/// "slower" is refused ([`Comparison::is_worse_by`]).
+/// other metrics folded, the second opinion, hazards and notes.
 #[must_use]
-pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
+pub fn github_markdown(result: &GateResult<'_>) -> String {
+    let (report, threshold) = (result.report, result.threshold);
     let mut out = String::new();
     let deciding = verdicts::deciding(report);
-    let bad: Vec<&&Comparison> = deciding
-        .iter()
-        .filter(|c| c.is_worse_by(threshold))
-        .collect();
-    let limit = format::share(threshold);
-    let what = plain(&metrics::phrase(&report.metric));
     let excluded = report.variants.iter().any(|v| v.excluded.is_some());
-    let verdict = match (bad.len(), deciding.len()) {
-        (0, 0) => "**Nothing was compared.**".to_owned(),
-        (0, _) if deciding.iter().any(|c| c.verdict == VerdictName::Undecided) => {
-            format!(
-                "**Passed, with undecided variants**: no variant is shown to be slower by more than {limit} in {what}."
-            )
-        }
-        (0, _) => format!("**Passed**: no variant is slower by more than {limit} in {what}."),
-        (1, _) => format!(
-            "**Refused**: {} is slower by more than {limit} in {what}.",
-            code(&bad[0].variant)
-        ),
-        (n, _) => format!("**Refused**: {n} variants are slower by more than {limit} in {what}."),
-    };
-    let _ = writeln!(out, "### genba: {verdict}\n");
+    let (end, sentence) = gate::verdict(result, &|name| code(name), &|text| plain(text));
+    let _ = writeln!(out, "### genba: **{end}**{sentence}\n");
     if let [only] = deciding[..] {
         let _ = writeln!(out, "{}.\n", plain(&verdicts::sentence(report, only)));
     }
@@ -56,7 +38,12 @@ pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
     }
     table(&mut out, report, threshold);
     others(&mut out, report);
-    let remarks = verdicts::remarks(report);
+    let counted = result.counted.map(|one| gate::second_opinion(one, report));
+    if let Some(counted) = &counted {
+        let _ = writeln!(out, "- {}", plain(counted));
+    }
+    let mut remarks = verdicts::remarks(report);
+    remarks.retain(|one| Some(one) != counted.as_ref());
     for note in remarks.iter().take(MAX_REMARKS) {
         let line: Vec<String> = note.lines().take(3).map(|l| plain(l.trim())).collect();
         let _ = writeln!(out, "- ⚠️ {}", line.join(" "));
@@ -73,6 +60,16 @@ pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
         plain(&runs::host(&report.host)),
         plain(&report.genba)
     );
+    out
+}
+
+/// Renders why a gate could not measure.
+#[must_use]
+pub fn github_failure(message: &str) -> String {
+    let mut out = String::from("### genba: **Failed**: nothing was compared.\n\n");
+    for line in message.lines().take(MAX_REMARKS) {
+        let _ = writeln!(out, "- {}", plain(line.trim()));
+    }
     out
 }
 

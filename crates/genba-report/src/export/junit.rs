@@ -2,15 +2,18 @@
 
 use std::fmt::Write as _;
 
-use genba_model::{ComparisonReport, VerdictName};
+use genba_model::VerdictName;
 
+use super::GateResult;
 use crate::escape_html::escape;
 use crate::wording::{metrics, verdicts};
 
-/// Renders the comparisons in the deciding metric as JUnit XML. A variant that is slower by
-/// `threshold` or more fails; one that is undecided is skipped.
+/// Renders the comparisons in the deciding metric as JUnit XML. A variant that is slower by the
+/// threshold or more fails; one that is undecided is skipped; an interruption is an error.
 #[must_use]
-pub fn junit_xml(report: &ComparisonReport, threshold: f64) -> String {
+pub fn junit_xml(result: &GateResult<'_>) -> String {
+    let (report, threshold) = (result.report, result.threshold);
+    let interrupted = usize::from(result.interrupted);
     let all = verdicts::deciding(report);
     let failed = all.iter().filter(|one| one.is_worse_by(threshold)).count();
     let excluded: Vec<_> = report
@@ -24,8 +27,8 @@ pub fn junit_xml(report: &ComparisonReport, threshold: f64) -> String {
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"genba gate\" \
          tests=\"{}\" failures=\"{failed}\" errors=\"{}\" skipped=\"{undecided}\" time=\"{:.3}\">\n",
-        all.len() + excluded.len(),
-        excluded.len(),
+        all.len() + excluded.len() + interrupted,
+        excluded.len() + interrupted,
         report.elapsed_seconds
     );
     for one in &all {
@@ -53,8 +56,25 @@ pub fn junit_xml(report: &ComparisonReport, threshold: f64) -> String {
             text(&one.name)
         );
     }
+    if result.interrupted {
+        out.push_str(
+            "<testcase name=\"genba gate\"><error message=\"interrupted before all was decided\"/></testcase>\n",
+        );
+    }
     out.push_str("</testsuite>\n</testsuites>\n");
     out
+}
+
+/// Renders why a gate could not measure, as an error.
+#[must_use]
+pub fn junit_failure(message: &str) -> String {
+    let first = text(message.lines().next().unwrap_or_default());
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"genba gate\" tests=\"1\" \
+         failures=\"0\" errors=\"1\" skipped=\"0\" time=\"0\">\n<testcase name=\"genba gate\"><error \
+         message=\"{first}\">{}</error></testcase>\n</testsuite>\n</testsuites>\n",
+        text(message)
+    )
 }
 
 /// A text of XML, which unlike HTML has no control characters at all.

@@ -9,6 +9,7 @@
 
 mod benchmark_json;
 mod callgrind;
+mod gate_result;
 mod github;
 mod hyperfine;
 mod junit;
@@ -22,11 +23,12 @@ mod summary_table;
 
 pub use benchmark_json::{bencher_json, bigger_is_better, github_action_benchmark};
 pub use callgrind::callgrind;
-pub use github::github_markdown;
+pub use gate_result::GateResult;
+pub use github::{github_failure, github_markdown};
 pub use hyperfine::{csv, hyperfine_json};
-pub use junit::junit_xml;
+pub use junit::{junit_failure, junit_xml};
 pub use pprof::pprof;
-pub use sarif::sarif;
+pub use sarif::{sarif, sarif_failure};
 pub use summary_table::{Markup, RowOrder, TableOptions, TimeUnit, summary_table};
 
 #[cfg(test)]

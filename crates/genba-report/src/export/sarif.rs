@@ -1,8 +1,8 @@
 //! The refusals of a gate as SARIF 2.1.0: annotations at the lines that execute more.
 
-use genba_model::{ComparisonReport, InstructionChange};
 use serde_json::{Value, json};
 
+use super::GateResult;
 use crate::wording::{gate, verdicts};
 
 /// Functions that are annotated.
@@ -13,12 +13,13 @@ const MIN_GROWTH: f64 = 0.001;
 /// Renders the refused variants as SARIF; each function that executes more becomes a location.
 /// Paths are relative to `root`, that of the repository, where they lie in it.
 #[must_use]
-pub fn sarif(
-    report: &ComparisonReport,
-    threshold: f64,
-    counted: Option<&InstructionChange>,
-    root: &str,
-) -> String {
+pub fn sarif(result: &GateResult<'_>, root: &str) -> String {
+    let &GateResult {
+        report,
+        threshold,
+        counted,
+        interrupted,
+    } = result;
     let refused = verdicts::deciding(report)
         .into_iter()
         .filter(|one| one.is_worse_by(threshold));
@@ -50,18 +51,36 @@ pub fn sarif(
             }));
         }
     }
+    let why = interrupted.then_some("interrupted before all was decided");
+    document(&report.genba, results, why)
+}
+
+/// Renders why a gate could not measure: a run of the tool that failed, without results.
+#[must_use]
+pub fn sarif_failure(message: &str, version: &str) -> String {
+    document(version, Vec::new(), Some(message))
+}
+
+fn document(version: &str, results: Vec<Value>, failure: Option<&str>) -> String {
+    let notifications: Vec<Value> = (failure.into_iter())
+        .map(|why| json!({"level": "error", "message": {"text": crate::sanitise(why)}}))
+        .collect();
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
             "tool": {"driver": {
                 "name": "genba",
-                "version": report.genba,
+                "version": version,
                 "rules": [{
                     "id": "slower",
                     "shortDescription": {"text": "The change is slower than its base."},
                 }],
             }},
+            "invocations": [{
+                "executionSuccessful": failure.is_none(),
+                "toolExecutionNotifications": notifications,
+            }],
             "results": results,
         }],
     });

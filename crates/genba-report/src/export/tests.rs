@@ -77,13 +77,22 @@ fn csv_has_a_column_for_every_parameter() {
 fn snapshots() {
     insta::assert_snapshot!("markdown", table(&fixture::many()));
     insta::assert_snapshot!("csv", csv(&fixture::faster()));
-    insta::assert_snapshot!("github_passed", github_markdown(&fixture::faster(), 0.01));
-    insta::assert_snapshot!("github_refused", github_markdown(&fixture::many(), 0.02));
+    insta::assert_snapshot!(
+        "github_passed",
+        github_markdown(&GateResult::new(&fixture::faster(), 0.01))
+    );
+    insta::assert_snapshot!(
+        "github_refused",
+        github_markdown(&GateResult::new(&fixture::many(), 0.02))
+    );
     insta::assert_snapshot!(
         "github_undecided",
-        github_markdown(&fixture::undecided(), 0.01)
+        github_markdown(&GateResult::new(&fixture::undecided(), 0.01))
     );
-    insta::assert_snapshot!("github_hostile", github_markdown(&fixture::hostile(), 0.01));
+    insta::assert_snapshot!(
+        "github_hostile",
+        github_markdown(&GateResult::new(&fixture::hostile(), 0.01))
+    );
 }
 
 #[test]
@@ -92,14 +101,69 @@ fn gate_refuses_beyond_the_threshold() {
     let c = &mut all.comparisons[0];
     c.verdict = genba_model::VerdictName::Slower;
     (c.ratio.value, c.ratio.low, c.ratio.high) = (1.03, 1.004, 1.06);
-    assert!(github_markdown(&all, 0.02).contains("**Refused**"));
-    assert!(github_markdown(&all, 0.05).contains("**Passed**"));
+    let said = |threshold| github_markdown(&GateResult::new(&all, threshold));
+    let said = |threshold| said(threshold).lines().next().unwrap().to_owned();
+    assert_eq!(
+        said(0.003),
+        "### genba: **Refused**: `after` is slower by more than 0.3 % in wall time."
+    );
+    assert!(said(0.02).contains(
+        "**Refused**: `after` is slower in wall time, by 3 % (+0.4 % … +6 %); more than 2 % is the estimate, and not shown"
+    ));
+    assert!(said(0.05).contains(
+        "**Passed**: no variant is shown to be slower by more than 5 %; `after` is slower in wall time, by 3 % (+0.4 % … +6 %)."
+    ));
+    assert!(said(0.1).contains("**Passed**: no variant is slower by more than 10 % in wall time."));
+}
+
+#[test]
+fn interrupted_or_failed_gate_has_not_passed() {
+    let all = fixture::undecided();
+    let result = GateResult {
+        interrupted: true,
+        ..GateResult::new(&all, 0.02)
+    };
+    let text = github_markdown(&result);
+    assert!(text.starts_with("### genba: **Interrupted**") && !text.contains("Passed"));
+    assert!(junit_xml(&result).contains("errors=\"1\""));
+    assert!(sarif(&result, "").contains("\"executionSuccessful\": false"));
+    assert!(sarif(&GateResult::new(&all, 0.02), "").contains("\"executionSuccessful\": true"));
+    let why = "the build exited with code 1: make\n<b>";
+    assert!(github_failure(why).contains("**Failed**"));
+    let junit = junit_failure(why);
+    assert!(
+        junit.contains("errors=\"1\"") && !junit.contains("<b>"),
+        "{junit}"
+    );
+    assert!(sarif_failure(why, "1").contains("the build exited"));
+}
+
+#[test]
+fn second_opinion_is_no_warning_and_has_no_negative_zero() {
+    let mut all = fixture::faster();
+    let counted = genba_model::InstructionChange {
+        engine: "e".to_owned(),
+        base: 1e9,
+        change: 1e9 - 1.0,
+        functions: Vec::new(),
+    };
+    all.notes.push(crate::second_opinion(&counted, &all));
+    let text = github_markdown(&GateResult {
+        counted: Some(&counted),
+        ..GateResult::new(&all, 0.02)
+    });
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|one| one.contains("instructions"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].starts_with("- +0.00"), "{text}");
 }
 
 #[test]
 fn hostile_names_stay_in_their_cell() {
     let all = fixture::hostile();
-    for text in [table(&all), github_markdown(&all, 0.01)] {
+    for text in [table(&all), github_markdown(&GateResult::new(&all, 0.01))] {
         // What is not a code span has no mark-up; a code span has no line end and no pipe.
         let outside: String = text
             .split('`')

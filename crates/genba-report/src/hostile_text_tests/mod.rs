@@ -343,7 +343,7 @@ fn comparison(all: &genba_model::ComparisonReport) -> Rendered {
         (
             "GitHub",
             Medium::MarkdownTable,
-            export::github_markdown(all, 0.01),
+            export::github_markdown(&export::GateResult::new(all, 0.01)),
         ),
         (
             "hyperfine's JSON",

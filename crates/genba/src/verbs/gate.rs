@@ -1,11 +1,12 @@
 //! `genba gate`: exit with 1 if a variant is slower than the threshold allows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
+use genba_build::CachedCheckout;
 use genba_case::{Baseline, Store};
-use genba_report::export;
+use genba_report::export::{self, GateResult};
 
 use genba_units::{parse_duration, parse_share};
 
@@ -28,7 +29,8 @@ Prints GitHub-flavoured Markdown.
 --against latest is the newest comparison that no gate has refused.
 Exit codes: 0 no variant was found slower by the threshold; 1 slower; 3 a command failed.")]
 pub struct Args {
-    /// Refuse a variant whose verdict is `slower` by this much or more.
+    /// Refuse a variant whose verdict is `slower` by this much or more. Runs are added until the
+    /// interval lies on one side of it, within the budget.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = parse_share)]
     threshold: f64,
 
@@ -72,22 +74,16 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             "--set-baseline: this is not a name; --against latest is the newest comparison",
         ));
     }
-    let mut base = None;
-    if let Some(build) = &args.build
-        && let Some(reference) = args.compare.against.take()
-    {
-        let (cancel, timeout) = (interrupt::token()?, args.build_timeout);
-        let built = compare::add_base(
-            &mut args.compare,
-            &reference,
-            build,
-            timeout,
-            &cancel,
-            output,
-        )?;
-        base = Some(built);
-    }
-    let mut done = compare::run(&args.compare, output)?;
+    args.compare.threshold = Some(args.threshold);
+    let (base, mut done) = match measure(&mut args, output) {
+        Ok(done) => done,
+        Err(failure) => {
+            if let Err(unwritten) = report_failure(&args, &failure) {
+                output.note(&unwritten.message);
+            }
+            return Err(failure);
+        }
+    };
     let refused = (done.whole.comparisons.iter())
         .filter(|one| one.metric == done.whole.metric)
         .any(|one| one.is_worse_by(args.threshold));
@@ -105,22 +101,25 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
             Err(failure) => done.notes.push(format!("not counted: {}", failure.message)),
         }
     }
-    let text = export::github_markdown(&done.whole, args.threshold);
+    let result = GateResult {
+        report: &done.whole,
+        threshold: args.threshold,
+        counted: counted.as_ref(),
+        interrupted: done.exit == Exit::Interrupted,
+    };
+    let text = export::github_markdown(&result);
     if let Some(path) = &args.markdown {
-        // A workflow's summary gathers the text of several steps.
-        let before = std::fs::read_to_string(path).unwrap_or_default();
-        write(path, &format!("{before}{text}"))?;
+        append(path, &text)?;
     }
     if let Some(path) = &args.junit {
-        write(path, &export::junit_xml(&done.whole, args.threshold))?;
+        write(path, &export::junit_xml(&result))?;
     }
     if let Some(path) = &args.sarif {
         let root = genba_build::repository_root(&std::env::current_dir().unwrap_or_default());
         let root = root
             .map(|root| root.display().to_string())
             .unwrap_or_default();
-        let text = export::sarif(&done.whole, args.threshold, counted.as_ref(), &root);
-        write(path, &text)?;
+        write(path, &export::sarif(&result, &root))?;
     }
     let exit = match done.exit {
         Exit::Interrupted => Exit::Interrupted,
@@ -138,6 +137,52 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         output.result(&text)?;
     }
     Ok(exit)
+}
+
+/// Builds the base, if there is one, and measures. The base's checkout must live as long as it is run.
+fn measure(
+    args: &mut Args,
+    output: &Output,
+) -> Result<(Option<CachedCheckout>, Compared), Failure> {
+    let mut base = None;
+    if let Some(build) = &args.build
+        && let Some(reference) = args.compare.against.take()
+    {
+        let (cancel, timeout) = (interrupt::token()?, args.build_timeout);
+        let built = compare::add_base(
+            &mut args.compare,
+            &reference,
+            build,
+            timeout,
+            &cancel,
+            output,
+        )?;
+        base = Some(built);
+    }
+    Ok((base, compare::run(&args.compare, output)?))
+}
+
+/// Writes the reports of a gate that could not measure: what reads them must not take their absence,
+/// or those of an earlier run, for a pass.
+fn report_failure(args: &Args, failure: &Failure) -> Result<(), Failure> {
+    let message = &failure.message;
+    if let Some(path) = &args.markdown {
+        append(path, &export::github_failure(message))?;
+    }
+    if let Some(path) = &args.junit {
+        write(path, &export::junit_failure(message))?;
+    }
+    if let Some(path) = &args.sarif {
+        let text = export::sarif_failure(message, env!("CARGO_PKG_VERSION"));
+        write(path, &text)?;
+    }
+    Ok(())
+}
+
+/// Appends Markdown: a workflow's summary gathers the text of several steps.
+fn append(path: &Path, text: &str) -> Result<(), Failure> {
+    let before = std::fs::read_to_string(path).unwrap_or_default();
+    write(path, &format!("{before}{text}"))
 }
 
 /// Marks a refused case, or gives one that passed its name; what became of the name.

@@ -39,6 +39,32 @@ fn a_gate_refuses_slower_variants_and_passes_the_others() {
 }
 
 #[test]
+fn a_gate_that_could_not_measure_writes_its_reports() {
+    let here = scratch();
+    let read = |name: &str| std::fs::read_to_string(here.path().join(name)).expect(name);
+    let files = [
+        "--markdown",
+        "m.md",
+        "--junit",
+        "j.xml",
+        "--sarif",
+        "s.json",
+    ];
+    let build = ["--against", "HEAD", "--build", "exit 7", "true"];
+    let failing = ["-r", "2", "exit 7", "exit 8"];
+    for (words, code) in [(&failing[..], 3), (&build[..], 2)] {
+        let output = genba(here.path(), &[&["gate"], &files[..], words].concat());
+        assert_eq!(output.status.code(), Some(code));
+        assert!(read("m.md").contains("**Failed**"), "{}", read("m.md"));
+        assert!(read("j.xml").contains("errors=\"1\""), "{}", read("j.xml"));
+        assert!(read("s.json").contains("\"executionSuccessful\": false"));
+        for name in ["m.md", "j.xml", "s.json"] {
+            std::fs::remove_file(here.path().join(name)).expect("there");
+        }
+    }
+}
+
+#[test]
 fn runs_of_a_case_are_compared_only_on_the_same_host() {
     let here = scratch();
     let (slow, fast) = (reported_work("10"), reported_work("1"));
