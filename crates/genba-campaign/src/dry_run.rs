@@ -12,13 +12,17 @@ pub fn dry_run(all: StoredCampaign<'_>, scheduler: &str) -> CampaignDryRun {
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied()
     };
-    let measured = median(all.blocks.values().map(|block| block.seconds).collect());
+    // What failed took another time than what will be measured.
+    let complete =
+        (all.blocks.values()).filter(|block| block.failure.is_none() && block.excluded.is_empty());
+    let measured = median(complete.map(|block| block.seconds).collect());
     let (block_seconds, source) = match (measured, plan.block_seconds) {
         (Some(seconds), _) => (Some(seconds), Some("blocks".to_owned())),
         (None, Some(seconds)) => (Some(seconds), Some("plan".to_owned())),
         (None, None) => (None, None),
     };
-    let built = median(all.builds.values().map(|build| build.seconds).collect());
+    let made = (all.builds.values()).filter(|build| build.failure.is_none());
+    let built = median(made.map(|build| build.seconds).collect());
     let build_seconds = built.or(plan.build_seconds);
     let builds = (all.matrix.builds.iter())
         .filter(|task| !all.builds.contains_key(&task.key))
@@ -57,5 +61,36 @@ pub fn dry_run(all: StoredCampaign<'_>, scheduler: &str) -> CampaignDryRun {
         node_seconds: of_blocks
             .zip(of_builds)
             .map(|(blocks, builds)| blocks + builds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stored_results::BlockResult;
+    use crate::test_plans::{block_result, plan, resolved};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn blocks_that_failed_do_not_count_for_the_expected_time() {
+        let resolved = resolved(plan("[campaign]\ncommand = \"true\"\nrepeats = 5\n"));
+        let matrix = resolved.matrix();
+        let keys = matrix.blocks.iter().map(|block| block.key.clone());
+        let mut blocks: BTreeMap<String, BlockResult> = (keys.take(3))
+            .map(|key| (key.clone(), block_result(&key, "node")))
+            .collect();
+        for block in blocks.values_mut().take(2) {
+            block.seconds = 1e-4;
+            block.failure = Some("no build".to_owned());
+        }
+        let all = StoredCampaign {
+            resolved: &resolved,
+            matrix: &matrix,
+            builds: &BTreeMap::new(),
+            blocks: &blocks,
+        };
+        let found = dry_run(all, "local");
+        assert_eq!(found.block_seconds, Some(2.0));
+        assert_eq!(found.node_seconds, Some(4.0));
     }
 }
