@@ -366,7 +366,7 @@ mod tests {
             revisions in 1usize..4, options in 1usize..4, hosts in 1usize..4, repeats in 1u32..6, seed: u32,
         ) {
             let mut text = format!(
-                "[campaign]\ncommand = \"p\"\nrepeats = {repeats}\nseed = {seed}\nrevisions = {:?}\n",
+                "[campaign]\ncommand = \"{{tree}}/p\"\nrepeats = {repeats}\nseed = {seed}\nrevisions = {:?}\n",
                 (0..revisions).map(|n| format!("r{n}")).collect::<Vec<_>>()
             );
             for number in 0..options {

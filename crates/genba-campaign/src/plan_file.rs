@@ -247,6 +247,28 @@ impl Reader<'_> {
         if head.command.as_ref().trim().is_empty() {
             return Err(self.at(&head.command, "command: the command is empty"));
         }
+        for (count, what, placeholder) in [
+            (plan.revisions.len(), "revisions", "revision"),
+            (plan.builds.len(), "builds", "build"),
+        ] {
+            let texts = [
+                Some(&plan.command),
+                Some(&plan.directory),
+                plan.measure.prepare.as_ref(),
+            ];
+            let mut named = texts.into_iter().flatten().flat_map(|text| {
+                ["tree", placeholder].map(|name| text.contains(&format!("{{{name}}}")))
+            });
+            if count > 1 && !named.any(|is_there| is_there) {
+                return Err(self.at(
+                    &head.command,
+                    format!(
+                        "command: all {count} {what} would run the same program, since nothing names the tree of each: \
+                         write {{tree}}/PROGRAM, or directory = \"{{tree}}\""
+                    ),
+                ));
+            }
+        }
         Ok(())
     }
 
@@ -367,6 +389,28 @@ mod tests {
             let said = error(&format!("{head}{more}\n"));
             assert!(said.starts_with(&format!("plan.toml:{line}: ")), "{said}");
             assert!(said.contains(key), "{said}");
+        }
+    }
+
+    #[test]
+    fn command_that_is_the_same_for_all_revisions_or_builds_is_refused() {
+        let head = "[campaign]\nrevisions = [\"a\", \"b\"]\ncommand = ";
+        let said = error(&format!("{head}\"./p\"\n"));
+        assert!(
+            said.starts_with("plan.toml:3: command: all 2 revisions would run the same"),
+            "{said}"
+        );
+        let builds = "[[build]]\nname = \"x\"\ncommand = \"make\"\n[[build]]\nname = \"y\"\ncommand = \"cc\"\n";
+        assert!(error(&format!("{head}\"p {{revision}}\"\n{builds}")).contains("all 2 builds"));
+        for good in [
+            "\"{tree}/p\"\n",
+            "\"./p\"\ndirectory = \"{tree}/b\"\n",
+            "\"./p\"\nprepare = \"cp {tree}/p .\"\n",
+            "\"./p-{revision}\"\n",
+        ] {
+            let text = format!("{head}{good}");
+            let parsed = parse_plan(&text, "plan.toml", "plan", Path::new("/work"));
+            assert!(parsed.is_ok(), "{text}");
         }
     }
 
