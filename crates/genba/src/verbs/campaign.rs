@@ -52,8 +52,8 @@ A plan, complete:
   constraint = \"zen4\"
 
 Run the same command again to resume: what is stored is not measured again. docs/campaigns.md
-has the keys of a plan. Exit codes: 0 all blocks are measured; 3 a build or block failed or is
-missing.")]
+has the keys of a plan. Exit codes: 0 all variants are measured in all blocks; 3 a build, block or
+variant failed, or is missing.")]
 pub struct Args {
     /// The plan (TOML).
     #[arg(value_name = "PLAN", required_unless_present = "worker")]
@@ -243,7 +243,12 @@ fn finish(
     }
     let failed = document.blocks.failed > 0
         || (document.blocks.missing > 0 && !args.trial)
-        || (document.builds.iter()).any(|build| build.failure.is_some());
+        || (document.builds.iter()).any(|build| build.failure.is_some())
+        || (document
+            .results
+            .iter()
+            .flat_map(|result| &result.report.variants))
+        .any(|variant| variant.excluded.is_some());
     Ok(match (session.interrupted, failed) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::TargetFailed,

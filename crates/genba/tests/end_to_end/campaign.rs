@@ -94,6 +94,23 @@ fn failed_build_is_reported_and_the_other_revisions_are_judged() {
 }
 
 #[test]
+fn variant_that_fails_or_prints_something_else_is_a_failure_of_the_campaign() {
+    let here = scratch();
+    for (name, second, check) in [("fails", "exit 3", false), ("differs", "echo 2", true)] {
+        let plan = format!(
+            "[campaign]\ncommand = \"{{arguments}}\"\nrepeats = 2\nruns = 1\ncheck_output = {check}\n\
+             [[option]]\nname = \"a\"\narguments = \"echo 1\"\n\
+             [[option]]\nname = \"b\"\narguments = \"{second}\"\n"
+        );
+        let file = format!("{name}.toml");
+        std::fs::write(here.path().join(&file), plan).expect("written");
+        let output = genba(here.path(), &["campaign", &file, "--json"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{name}: {text}");
+    }
+}
+
+#[test]
 fn killed_campaign_is_resumed_and_more_repeats_keep_what_is_stored() {
     let here = scratch();
     repository(here.path());
