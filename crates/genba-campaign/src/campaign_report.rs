@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use genba_experiment::{ExperimentError, ReportContext, StoredSession, report, stored_measurement};
 use genba_model::{
-    Campaign, CampaignBlocks, CampaignBuild, CampaignResult, CampaignRevision, ComparisonReport,
-    HostDisagreement,
+    Campaign, CampaignAxis, CampaignBlocks, CampaignBuild, CampaignResult, CampaignRevision,
+    ComparisonReport, HostDisagreement,
 };
 
 use crate::block_matrix::{Group, Matrix};
 use crate::block_variants::measurement_plan;
-use crate::campaign_plan::ResolvedPlan;
+use crate::campaign_plan::{CampaignPlan, ResolvedPlan};
 use crate::host_disagreement::disagreements;
 use crate::run_campaign::CampaignRun;
 use crate::stored_results::{BlockResult, BuildResult};
@@ -278,7 +278,33 @@ fn judge(
     };
     let mut document = report(&plan, &measurement, context);
     document.elapsed_seconds = blocks.iter().map(|block| block.seconds).sum();
+    for hazard in &mut document.hazards {
+        let key = match hazard.id.as_str() {
+            "first-run" => "warmup = 3 in the plan lets three runs of each variant go first",
+            "page-cache" => {
+                "to measure with a cold cache: prepare = \"sync; echo 3 | sudo tee /proc/sys/vm/drop_caches\" in the plan"
+            }
+            _ => continue,
+        };
+        hazard.remedy = Some(key.to_owned());
+    }
     Ok(document)
+}
+
+/// What to say of a plan whose groups have one variant each.
+#[must_use]
+pub fn nothing_compared(plan: &CampaignPlan, matrix: &Matrix) -> Option<String> {
+    let axis = match plan.compare {
+        CampaignAxis::Revisions => "revision",
+        CampaignAxis::Builds => "build",
+        CampaignAxis::Options => "option",
+    };
+    let alone = matrix.groups.iter().all(|group| group.cells.len() == 1);
+    alone.then(|| {
+        format!(
+            "nothing is compared: what is to be compared are {axis}s, and the plan has one {axis}"
+        )
+    })
 }
 
 fn notes(
@@ -287,7 +313,7 @@ fn notes(
     session: &CampaignRun,
 ) -> Vec<String> {
     let plan = &all.resolved.plan;
-    let mut notes: Vec<String> = Vec::new();
+    let mut notes: Vec<String> = nothing_compared(plan, all.matrix).into_iter().collect();
     let mut by_id: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (block, result) in
         (all.matrix.blocks.iter()).filter_map(|block| Some((block, all.blocks.get(&block.key)?)))
@@ -372,6 +398,19 @@ mod tests {
             failure: Some(reasons.to_owned()),
             ..block_result("k", "node")
         }
+    }
+
+    #[test]
+    fn plan_with_one_variant_says_that_nothing_is_compared() {
+        let said = |more: &str| {
+            let text = format!("[campaign]\ncommand = \"{{tree}}/p\"\n{more}\n");
+            let resolved = crate::test_plans::resolved(crate::test_plans::plan(&text));
+            nothing_compared(&resolved.plan, &resolved.matrix())
+        };
+        assert_eq!(said("revisions = [\"a\", \"b\"]"), None);
+        let builds = said("revisions = [\"a\", \"b\"]\ncompare = \"builds\"");
+        assert!(builds.is_some_and(|note| note.ends_with("one build")));
+        assert!(said("").is_some());
     }
 
     #[test]

@@ -47,7 +47,9 @@ pub use block_worker::{MakeRunner, measure_block};
 pub use build_worker::make_build;
 pub use campaign_directory::CampaignDirectory;
 pub use campaign_plan::{CampaignPlan, ResolvedPlan, RevisionIdentity};
-pub use campaign_report::{BlockComparison, StoredCampaign, block_comparisons, campaign_report};
+pub use campaign_report::{
+    BlockComparison, StoredCampaign, block_comparisons, campaign_report, nothing_compared,
+};
 pub use dry_run::dry_run;
 pub use error::CampaignError;
 pub use experiment_plan::ExperimentOptions;

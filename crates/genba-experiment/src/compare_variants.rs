@@ -74,7 +74,9 @@ pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
         for (index, (variant, effect)) in effects.into_iter().enumerate() {
             if primary && let Some(level) = effect.low_level {
                 let mut note = few_pairs_note(plan, variant, &effect, level);
-                if measurement.end == End::BudgetSpent {
+                // Blocks that are missing of a number are not missing for want of a budget.
+                let of_budget = !matches!(plan.stop, Stop::Blocks(_));
+                if measurement.end == End::BudgetSpent && of_budget {
                     let each = measurement.elapsed_seconds / f64::from(measurement.blocks.max(1));
                     note.push_str(&needed_budget(each));
                 }

@@ -117,6 +117,12 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
+    let option = option.clone();
+    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg)
+        && verb.is_some_and(|verb| is_hidden(verb, similar))
+    {
+        error.remove(ContextKind::SuggestedArg);
+    }
     let name = verb.map_or("", Command::get_name);
     let has =
         |id: &str| verb.is_some_and(|verb| verb.get_arguments().any(|one| one.get_id() == id));
@@ -156,6 +162,13 @@ pub fn with_tip(mut error: clap::Error, verb: Option<&Command>) -> clap::Error {
     let tip = ContextValue::StyledStrs(vec![tip.into()]);
     error.insert(ContextKind::Suggested, tip);
     error
+}
+
+/// Whether an option is one that no help shows.
+fn is_hidden(verb: &Command, option: &str) -> bool {
+    let mut options = verb.get_arguments();
+    let long = option.trim_start_matches("--");
+    options.any(|one| one.is_hide_set() && one.get_long() == Some(long))
 }
 
 fn is_report(verb: Option<&Command>) -> bool {
@@ -221,6 +234,20 @@ fn verb_of_perf(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_option_is_not_suggested() {
+        let hidden = |hide: bool| {
+            let key = clap::Arg::new("key").long("plan-key").hide(hide);
+            let verb = Command::new("campaign").arg(key);
+            let root = Command::new("genba").subcommand(verb.clone());
+            let line = ["genba", "campaign", "--plan-keys"];
+            let error = root.try_get_matches_from(line).unwrap_err();
+            with_tip(error, Some(&verb)).to_string()
+        };
+        assert!(hidden(false).contains("'--plan-key'"));
+        assert!(!hidden(true).contains("'--plan-key'"), "{}", hidden(true));
+    }
 
     #[test]
     fn options_and_verbs_of_perf_are_answered_with_those_of_genba() {

@@ -273,6 +273,9 @@ fn dry_run(
         builds: &builds,
         blocks: &blocks,
     };
+    if let Some(note) = genba_campaign::nothing_compared(&resolved.plan, matrix) {
+        output.note(&format!("note: {note}"));
+    }
     let plan = genba_campaign::dry_run(all, args.on.name());
     match args.json.wanted() {
         true => output.json(&args.json, "campaign-plan", &plan)?,
