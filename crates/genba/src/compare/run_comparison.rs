@@ -118,7 +118,17 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
         exit = Exit::Interrupted;
     }
     write_exports(args, &whole)?;
-    if let Some(store) = &args.history
+    if args.history.is_some()
+        && let Some(why) = failed_anchor(args, &reports)
+    {
+        exit = match exit {
+            Exit::Interrupted => exit,
+            _ => Exit::TargetFailed,
+        };
+        notes.push(format!(
+            "the anchor failed, so nothing is recorded in the history: {why}"
+        ));
+    } else if let Some(store) = &args.history
         && exit != Exit::Interrupted
     {
         let counted = match args.count_instructions {
@@ -140,6 +150,14 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
         page,
         notes,
     })
+}
+
+/// Why the anchor has no runs, if so: without it the recording would take the anchor from its whole series.
+fn failed_anchor(args: &CompareArgs, reports: &Reports) -> Option<String> {
+    let name = &args.anchor.as_ref()?.variant;
+    let variants = reports.iter().flat_map(|(_, report)| &report.variants);
+    let mut anchors = variants.filter(|one| one.name == *name);
+    anchors.find_map(|one| one.excluded.clone())
 }
 
 type Reports = Vec<(Option<String>, ComparisonReport)>;
