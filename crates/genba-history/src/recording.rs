@@ -15,7 +15,7 @@ pub const MAX_TEXT_BYTES: usize = 1000;
 pub const MAX_VALUES: usize = 1_000_000;
 
 /// The measurements of one job on one host. Stored in one transaction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// Identity of the recording, chosen by the writer. A key that is stored already is not
     /// stored again.
@@ -37,7 +37,7 @@ pub struct Recording {
 }
 
 /// The values of one metric of one variant at one commit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Name of the benchmark.
     pub benchmark: String,
@@ -60,7 +60,7 @@ pub struct Measurement {
 }
 
 /// Purpose of a measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// Followed over commits.
     #[default]

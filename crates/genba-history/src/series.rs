@@ -17,7 +17,7 @@ pub struct SeriesFilter {
     pub variant: String,
     /// Metric, exactly.
     pub metric: String,
-    /// Beginning of the host's id.
+    /// Beginning of the host's id, or of the name of a machine.
     pub host: String,
     /// Branch that has measurements in the series, exactly.
     pub branch: String,
@@ -48,7 +48,8 @@ impl History {
               AND (?6 = '' OR m.branch = ?6)) \
              FROM genba_series s WHERE (?1 = '' OR s.project = ?1) AND (?2 = '' OR {benchmark}) \
              AND (?3 = '' OR s.variant = ?3) AND (?4 = '' OR s.metric = ?4) \
-             AND substr(s.host, 1, length(?5)) = ?5 \
+             AND (substr(s.host, 1, length(?5)) = ?5 \
+              OR substr(s.host, 1, 5) = 'name:' AND substr(s.host, 6, length(?5)) = ?5) \
              ORDER BY s.project, s.benchmark, s.variant, s.metric, s.host"
         );
         let parameters: Vec<Value> = [

@@ -1,7 +1,9 @@
 //! The state of a source tree that was measured.
 
+use serde::{Deserialize, Serialize};
+
 /// A commit, and the state of the tree around it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
     /// Full hash of the commit.
     pub commit: String,

@@ -21,6 +21,7 @@ pub(super) fn read(json: Value, name: &str) -> Result<Imported, ImportError> {
     Ok(Imported {
         tool: "Criterion".to_owned(),
         benchmarks: vec![ImportedBenchmark::seconds(name, "wall", values)],
+        named_by_place: Some(name.to_owned()),
         ..Imported::default()
     })
 }

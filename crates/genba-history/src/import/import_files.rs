@@ -3,6 +3,8 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::{Recording, recording_of_text};
+
 use super::{ImportError, Imported, MAX_BYTES, criterion, parse};
 
 /// Most files of a directory.
@@ -40,14 +42,26 @@ fn add_samples(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a file contains, and its bytes.
+/// What a file contains.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FileContent {
+    /// A recording of genba's that could not be stored.
+    Recording(Box<Recording>),
+    /// Results of another program, and the file's bytes.
+    Results(Imported, Vec<u8>),
+}
+
+/// What a file contains.
 ///
 /// # Errors
 /// The file cannot be read, has none of the formats, or no results.
-pub fn read_file(path: &Path) -> Result<(Imported, Vec<u8>), ImportError> {
+pub fn read_file(path: &Path) -> Result<FileContent, ImportError> {
     let bytes = bytes_of(path).map_err(|error| ImportError::Unreadable(error.to_string()))?;
+    if let Some(recording) = recording_of_text(&bytes) {
+        return Ok(FileContent::Recording(Box::new(recording)));
+    }
     let imported = parse(&bytes, &criterion_name(path))?;
-    Ok((imported, bytes))
+    Ok(FileContent::Results(imported, bytes))
 }
 
 fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -86,7 +100,10 @@ mod tests {
             std::fs::write(path, text).expect("written");
         }
         let names: Vec<String> = (files_of(place.path()).iter())
-            .map(|path| read_file(path).expect("read").0.benchmarks[0].name.clone())
+            .map(|path| match read_file(path).expect("read") {
+                FileContent::Results(imported, _) => imported.benchmarks[0].name.clone(),
+                FileContent::Recording(other) => panic!("{other:?}"),
+            })
             .collect();
         assert_eq!(names, ["group/a", "b"], "the last result alone, in order");
         let missing = place.path().join("none.json");

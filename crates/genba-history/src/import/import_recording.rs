@@ -26,7 +26,8 @@ pub struct ImportContext {
     pub now: String,
 }
 
-/// The recording of a file with these bytes. Its key is the content, so that a file is imported once.
+/// The recording of a file with these bytes. Its key is the content, with what the user and the file's place say of it, so that a file
+/// is imported once and again with another machine, and equal samples of two benchmarks are two.
 #[must_use]
 pub fn import_recording(imported: Imported, bytes: &[u8], context: ImportContext) -> Recording {
     let of_file = imported.commit.map(|commit| Revision {
@@ -40,13 +41,23 @@ pub fn import_recording(imported: Imported, bytes: &[u8], context: ImportContext
         }
         revision.dirty |= imported.dirty;
     }
+    let mut key = format!(
+        "import {} {:016x}",
+        (revision.as_ref()).map_or("", |one| one.commit.as_str()),
+        content_hash(bytes)
+    );
+    for more in [&context.machine, &imported.named_by_place]
+        .into_iter()
+        .flatten()
+    {
+        key.push_str(&format!(" {:016x}", content_hash(more.as_bytes())));
+    }
     let host = match context.machine.or(imported.machine) {
         Some(name) if name != context.this_machine => host_of_name(name),
         _ => context.this_host,
     };
-    let commit = (revision.as_ref()).map_or("", |one| one.commit.as_str());
     Recording {
-        key: format!("import {commit} {:016x}", content_hash(bytes)),
+        key,
         project: context.project,
         started: imported.started.unwrap_or(context.now),
         tool: imported.tool,
@@ -160,5 +171,20 @@ mod tests {
         assert_eq!(key(b"x"), key(b"x"));
         assert_ne!(key(b"x"), key(b"y"));
         assert_eq!(key(b""), "import c1 cbf29ce484222325");
+        let of_machine = ImportContext {
+            machine: Some("ci2".to_owned()),
+            ..context()
+        };
+        let corrected = import_recording(imported(None), b"x", of_machine).key;
+        assert_ne!(corrected, key(b"x"));
+        let named = |name: &str| {
+            let named_by_place = Some(name.to_owned());
+            let imported = Imported {
+                named_by_place,
+                ..imported(None)
+            };
+            import_recording(imported, b"x", context()).key
+        };
+        assert_ne!(named("a"), named("b"));
     }
 }

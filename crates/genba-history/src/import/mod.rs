@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use criterion::benchmark_name as criterion_benchmark_name;
-pub use import_files::{files_of, read_file};
+pub use import_files::{FileContent, files_of, read_file};
 pub use import_recording::{ImportContext, import_recording};
 
 /// Largest file that is read.
@@ -38,6 +38,8 @@ pub struct Imported {
     pub started: Option<String>,
     /// Name of the machine as the file has it.
     pub machine: Option<String>,
+    /// Name of the benchmark, where the file's place has it and not its content.
+    pub named_by_place: Option<String>,
 }
 
 /// The values of one benchmark.

@@ -72,5 +72,6 @@ pub(super) fn read(json: Value) -> Result<Imported, ImportError> {
         commit: id,
         started: file.datetime,
         machine: file.machine_info.node,
+        named_by_place: None,
     })
 }

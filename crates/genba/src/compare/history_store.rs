@@ -7,7 +7,8 @@ use genba_build::HeadRevision;
 use genba_case::Store;
 use genba_experiment::parameters::replace;
 use genba_history::{
-    History, Location, Recorded, RecordingContext, Revision, VariantOrigin, recording,
+    History, Location, Recorded, Recording, RecordingContext, Revision, VariantOrigin, recording,
+    recording_text,
 };
 use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS, Variant};
 
@@ -89,7 +90,20 @@ pub fn location(option: &str) -> Result<Location, Failure> {
         "" => &environment,
         some => some,
     };
-    Ok(Location::parse(text, Store::open_root().root())?)
+    let location = Location::parse(text, Store::open_root().root())?;
+    // A mistyped path would make directories.
+    if let Location::Sqlite(file) = &location
+        && let Some(directory) = file.parent().filter(|_| !text.is_empty())
+        && !directory.as_os_str().is_empty()
+        && !directory.is_dir()
+    {
+        return Err(Failure::usage(format!(
+            "cannot keep a history in {}: there is no directory {}",
+            file.display(),
+            directory.display()
+        )));
+    }
+    Ok(location)
 }
 
 /// The commit that the working directory is at, or that `reference` names, and the project's name.
@@ -189,15 +203,41 @@ pub fn keep(
     let stored = stored
         .filter(|one| !one.measurements.is_empty())
         .ok_or_else(|| Failure::usage("nothing to keep in the history: no variant was measured"))?;
-    let mut history = History::open(&location)?;
-    let done = match history.record(&stored)? {
-        Recorded::New => "recorded",
-        Recorded::AlreadyThere => "already recorded",
+    // As an option of other verbs, without a password.
+    let named = match &location {
+        _ if option.is_empty() => String::new(),
+        Location::Sqlite(_) => format!(" --history {option}"),
+        Location::Postgres(_) => format!(" --history {}", location.display()),
+    };
+    let recorded = History::open(&location).and_then(|mut history| history.record(&stored));
+    let done = match recorded {
+        Ok(Recorded::New) => "recorded",
+        Ok(Recorded::AlreadyThere) => "already recorded",
+        Err(error) => return Err(Failure::usage(kept_in_file(&stored, &error, &named)?)),
     };
     Ok(format!(
-        "{done}{} in {}: genba history show",
+        "{done}{} in {}: genba history show{named}",
         at.unwrap_or_default(),
-        history.display()
+        location.display()
+    ))
+}
+
+/// Keeps a recording whose store failed in a file; returns what to say.
+fn kept_in_file(
+    recording: &Recording,
+    error: &genba_history::Error,
+    named: &str,
+) -> Result<String, Failure> {
+    let store = Store::open_root();
+    store.make_root()?;
+    let time: String = (recording.started.chars())
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let file = store.root().join(format!("unrecorded-{time}.json"));
+    super::write(&file, &recording_text(recording))?;
+    Ok(format!(
+        "{error}\n  what was measured is in {file}; to record it: genba history import{named} {file}",
+        file = file.display()
     ))
 }
 

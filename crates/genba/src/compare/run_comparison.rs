@@ -139,7 +139,14 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
         if cancel.is_triggered() {
             exit = Exit::Interrupted;
         }
-        notes.push(history_store::keep(store, &reports, &counted, args)?);
+        match history_store::keep(store, &reports, &counted, args) {
+            Ok(note) => notes.push(note),
+            // What was measured is shown all the same.
+            Err(failure) => {
+                output.error(&failure, None);
+                exit = failure.exit;
+            }
+        }
     } else if args.history.is_some() {
         notes.push("interrupted: nothing is recorded in the history".to_owned());
     }

@@ -290,9 +290,83 @@ fn results_of_other_programs_are_imported_once() {
     let found = json(here.path(), "history", &["history", "show", "--json"]);
     assert_eq!(found["series"][0]["benchmark"], "sleep 0");
     assert_eq!(found["series"][0]["measurements"][0]["runs"], 2);
+    let of_machine = ["history", "import", "--machine", "ci2", "h.json"];
+    let again = text_of(&genba(here.path(), &of_machine));
+    assert!(again.contains("1 of 1 file imported"), "{again}");
+    let of_machine = ["history", "show", "--json", "--host", "ci2"];
+    let found = json(here.path(), "history", &of_machine);
+    assert_eq!(found["series"][0]["host"], "name:ci2");
     std::fs::write(&file, "{}").expect("a file");
-    let output = genba(here.path(), &["history", "import", "h.json"]);
-    assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
+    let empty = scratch();
+    for place in [here.path(), empty.path()] {
+        let file = file.display().to_string();
+        let output = genba(place, &["history", "import", &file]);
+        assert_eq!(output.status.code(), Some(2), "{}", text_of(&output));
+    }
+    assert!(!empty.path().join(".genba").exists());
+    let args = [
+        "history",
+        "import",
+        "--history",
+        "sqlite:no/h.sqlite",
+        "h.json",
+    ];
+    let text = text_of(&genba(here.path(), &args));
+    assert!(!here.path().join("no").exists(), "{text}");
+}
+
+#[test]
+fn recording_whose_store_is_gone_is_in_a_file_that_can_be_imported() {
+    let here = scratch();
+    let store = ["--history", "sqlite:h.sqlite"];
+    let args = [
+        &["history", "record", "-r", "2", "--no-count"][..],
+        &store,
+        &[
+            "--",
+            "rm -f h.sqlite-*; echo damaged, and no database at all > h.sqlite",
+        ],
+    ];
+    let output = genba(here.path(), &args.concat());
+    let text = text_of(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("wall"), "the result is shown: {text}");
+    let line = text
+        .lines()
+        .find(|line| line.contains("genba history import"));
+    let line = line.expect("how to record it").trim();
+    let file = line.rsplit(' ').next().expect("a file");
+    std::fs::remove_file(here.path().join("h.sqlite")).expect("there");
+    let args = [&["history", "import"][..], &store, &[file]].concat();
+    let text = text_of(&genba(here.path(), &args));
+    assert!(text.contains("1 of 1 file imported"), "{text}");
+    let args = [&["history", "show", "--json"][..], &store].concat();
+    let found = json(here.path(), "history", &args);
+    assert_eq!(found["series"][0]["measurements"][0]["runs"], 2);
+}
+
+#[test]
+fn recording_whose_anchor_fails_is_refused() {
+    let here = scratch();
+    let record = [
+        "history",
+        "record",
+        "-r",
+        "2",
+        "--no-count",
+        "--anchor",
+        "exit 5",
+        "true",
+    ];
+    let output = genba(here.path(), &record);
+    assert_eq!(output.status.code(), Some(3), "{}", text_of(&output));
+    assert!(
+        text_of(&output).contains("the anchor failed"),
+        "{}",
+        text_of(&output)
+    );
+    let listed = text_of(&genba(here.path(), &["history", "list"]));
+    assert!(listed.contains("has no measurements yet"), "{listed}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! `genba history import`: results of other programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use genba_history::import::{self, ImportContext, Imported};
+use genba_history::import::{self, FileContent, ImportContext, Imported};
 use genba_history::{History, Recorded};
 use genba_units::format::plural;
 
@@ -45,14 +45,20 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
             "no new/sample.json of Criterion in the directory; name the files to import",
         ));
     }
+    // Before the store is opened, which creates it: a file that cannot be imported leaves nothing.
+    for path in &files {
+        read(path)?;
+    }
     let mut history = History::open(&args.store.location()?)?;
     let (mut new, mut benchmarks) = (0, 0);
     for path in &files {
-        let (imported, bytes) = import::read_file(path).map_err(|error| {
-            Failure::usage(format!("cannot import {}: {error}", path.display()))
-        })?;
-        let context = context(args, &imported)?;
-        let recording = import::import_recording(imported, &bytes, context);
+        let recording = match read(path)? {
+            FileContent::Recording(recording) => *recording,
+            FileContent::Results(imported, bytes) => {
+                let context = context(args, &imported)?;
+                import::import_recording(imported, &bytes, context)
+            }
+        };
         benchmarks += recording.measurements.len();
         new += usize::from(history.record(&recording)? == Recorded::New);
     }
@@ -70,6 +76,11 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
         }
     ))?;
     Ok(Exit::Done)
+}
+
+fn read(path: &Path) -> Result<FileContent, Failure> {
+    import::read_file(path)
+        .map_err(|error| Failure::usage(format!("cannot import {}: {error}", path.display())))
 }
 
 /// What the file may not say: from the options, the repository around, and this machine.
