@@ -68,6 +68,7 @@ pub fn junit_xml(result: &GateResult<'_>) -> String {
 /// Renders why a gate could not measure, as an error.
 #[must_use]
 pub fn junit_failure(message: &str) -> String {
+    let message = message.trim_end();
     let first = text(message.lines().next().unwrap_or_default());
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"genba gate\" tests=\"1\" \
