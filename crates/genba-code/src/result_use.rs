@@ -137,12 +137,13 @@ pub fn first_readers(
     let Some(block) = flow.block_of(call).filter(|_| code.len() == data.len()) else {
         return Vec::new();
     };
-    let function = Function {
+    let of = |returned| Function {
         code,
         data,
         flow,
-        returned: 0,
+        returned,
     };
+    let function = of(0);
     let of_kind = |[first, further]: [Locations; 2]| {
         let held = Held {
             registers: first | further,
@@ -155,7 +156,8 @@ pub fn first_readers(
         let asked = ways[read.iter().position(|read| *read == Some(true))?];
         let head = flow.blocks()[asked as usize].instructions.start as usize;
         let mut readers = Vec::new();
-        function.first_reads((asked, head), held, &mut |at| {
+        // Where it may be returned, the caller may read it.
+        of(first).first_reads((asked, head), held, &mut |at| {
             readers.push(at);
             true
         })?;
@@ -480,6 +482,16 @@ mod tests {
         let data = data_flow(Architecture::X86_64, &bytes, 0x1000).expect("x86-64");
         let readers = first_readers(&code, &data, &ControlFlow::build(&code), 0);
         assert_eq!(readers, [7]);
+        // It is stored behind a further test, else returned: call [rax+0x10]; test ecx, ecx; je +9; cmp dword ptr [r15], 5; je +2;
+        // mov [rdi], eax; ret; xor eax, eax; ret
+        let returned = [
+            0xff, 0x50, 0x10, 0x85, 0xc9, 0x74, 0x09, 0x41, 0x83, 0x3f, 0x05, 0x74, 0x02, 0x89,
+            0x07, 0xc3, 0x31, 0xc0, 0xc3,
+        ];
+        let code = Disassembler::x86_64(Syntax::Intel).disassemble(&returned, 0x1000, &|_| None);
+        let data = data_flow(Architecture::X86_64, &returned, 0x1000).expect("x86-64");
+        let readers = first_readers(&code, &data, &ControlFlow::build(&code), 0);
+        assert_eq!(readers, [5, 6], "the store, and the return");
         // One way of the choice asks: mov [rdi], ebx.
         let mut asks = bytes;
         asks[10..12].copy_from_slice(&[0x89, 0x1f]);
