@@ -47,11 +47,8 @@ impl SmallReceives {
         chain: Option<u32>,
     ) {
         let called = stack.iter().find(|frame| !frame.kernel);
-        let is_receive = called.is_some_and(|frame| {
-            let name = frame.place.function.trim_start_matches('_');
-            let name = name.strip_prefix("libc_").unwrap_or(name);
-            !frame.own && matches!(name.split('@').next(), Some("recv" | "recvfrom"))
-        });
+        let is_receive = called
+            .is_some_and(|frame| !frame.own && matches!(call_name(frame), "recv" | "recvfrom"));
         if !is_receive || bytes >= Self::MOST_BYTES {
             return;
         }
@@ -109,14 +106,19 @@ pub(crate) fn reads_or_writes(stack: &[NamedFrame]) -> Option<usize> {
     ];
     let mut frames = stack.iter().skip_while(|frame| frame.kernel).take(2);
     frames.find_map(|frame| {
-        let name = frame.place.function.trim_start_matches('_');
-        let name = name.strip_prefix("GI_").unwrap_or(name);
-        let name = name.trim_start_matches('_');
-        let name = name.strip_prefix("libc_").unwrap_or(name);
-        let name = name.split('@').next().unwrap_or(name);
+        let name = call_name(frame);
         let direction = NAMES.iter().position(|names| names.contains(&name));
         direction.filter(|_| !frame.own)
     })
+}
+
+/// The name of the C library's function for a call, without its marks: `__GI___libc_recv` is `recv`.
+fn call_name(frame: &NamedFrame) -> &str {
+    let name = frame.place.function.trim_start_matches('_');
+    let name = name.strip_prefix("GI_").unwrap_or(name);
+    let name = name.trim_start_matches('_');
+    let name = name.strip_prefix("libc_").unwrap_or(name);
+    name.split('@').next().unwrap_or(name)
 }
 
 /// Whether a call that reads or writes does so on a socket: by what the kernel does for it.
