@@ -2,17 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
+use genba_code::{RanBefore, Syntax, disassemble};
 use genba_model::WaitPlace;
 use genba_profile::reader::{Sample, StackId, Tables};
 use genba_profile::wait_sampler::{ScriptFrame, ScriptStacks};
 use genba_profile::{ReadError, ReadOptions, Recording};
 use genba_symbols::{
-    KernelSymbols, ModuleKind, RecordedKernel, Symbolizer, is_library_name, is_runtime_library,
-    is_script_runtime, is_toolchain_file,
+    KernelSymbols, ModuleId, ModuleKind, RecordedKernel, Symbolizer, is_library_name,
+    is_runtime_library, is_script_runtime, is_toolchain_file,
 };
 
 /// Most frames of a stack that are named.
 const MAX_FRAMES: usize = 64;
+
+/// Longer functions are not decoded; it bounds what a damaged symbol costs.
+const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 
 /// A frame of a stack with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,12 +52,12 @@ impl Stacks {
     ) -> Result<Self, ReadError> {
         /// rdx, which the kernel gives back as it was (x86-64 psABI, appendix A.2.1).
         const THIRD_ARGUMENT: usize = 2;
-        let mut found: HashMap<(i32, u64), StackId> = HashMap::new();
+        let mut found: HashMap<(i32, u64), (StackId, bool)> = HashMap::new();
         let mut third_arguments = HashMap::new();
         let mut sink = |sample: &Sample, _: &Tables| {
             let key = (sample.tid, sample.time);
             if wanted.contains(&key) {
-                found.insert(key, sample.stack);
+                found.insert(key, (sample.stack, !sample.kernel));
                 if let Some(registers) = sample.registers.filter(|_| sample.kernel) {
                     third_arguments.insert(key, registers[THIRD_ARGUMENT]);
                 }
@@ -65,17 +69,19 @@ impl Stacks {
             reference: tables.kernel_reference.clone(),
         });
         let code = Symbolizer::new(tables.modules.clone(), kernel);
-        let mut named: HashMap<(StackId, Option<u32>), u32> = HashMap::new();
+        let mut order = ExecutionOrder::default();
+        let mut named: HashMap<(StackId, bool, Option<u32>), u32> = HashMap::new();
         let mut stacks = Self {
             third_arguments,
             ..Self::default()
         };
-        for (sample, id) in found {
+        for (sample, (id, interrupted)) in found {
             let all = &mut stacks.stacks;
             let script = scripts.id(sample);
-            let index = *named.entry((id, script)).or_insert_with(|| {
+            let index = *named.entry((id, interrupted, script)).or_insert_with(|| {
                 let frames = script.map_or(&[][..], |script| scripts.frames(script));
-                all.push(name(&code, &tables, id, frames));
+                let order = interrupted.then_some(&mut order);
+                all.push(name(&code, &tables, id, order, frames));
                 all.len() as u32 - 1
             });
             stacks.by_sample.insert(sample, index);
@@ -157,12 +163,38 @@ pub fn entry_function(stack: &[NamedFrame]) -> Option<&str> {
         .map(|frame| frame.place.function.as_str())
 }
 
+/// Order of execution in functions that were interrupted.
+#[derive(Default)]
+struct ExecutionOrder(HashMap<(ModuleId, u64), RanBefore>);
+
+impl ExecutionOrder {
+    /// Address of the instruction whose time it took when the one at `address` was about to run: the one before
+    /// it; itself where that is not known.
+    fn charged(&mut self, code: &Symbolizer, module: ModuleId, address: u64) -> u64 {
+        let Some(function) = code.function_at(module, address) else {
+            return address;
+        };
+        let order = self.0.entry((module, function.address));
+        let order = order.or_insert_with(|| {
+            let instructions = code.binary(module).ok().and_then(|binary| {
+                let size = function.size.min(MAX_FUNCTION_BYTES);
+                let end = function.address.saturating_add(size);
+                disassemble(binary, function.address, end, Syntax::Intel).ok()
+            });
+            RanBefore::of(&instructions.unwrap_or_default())
+        });
+        order.at(address).unwrap_or(address)
+    }
+}
+
 /// The native frames and, outside of them, those of the script. Where there is a script its interpreter is not the
-/// user's code, nor is a library without line information.
+/// user's code, nor is a library without line information. With `order` the innermost instruction was interrupted
+/// in user code, and the one before it is named.
 fn name(
     code: &Symbolizer,
     tables: &Tables,
     id: StackId,
+    mut order: Option<&mut ExecutionOrder>,
     script: &[ScriptFrame],
 ) -> Vec<NamedFrame> {
     let mut named = Vec::new();
@@ -172,7 +204,10 @@ fn name(
             .offset
             .saturating_sub(u64::from(frame.is_return_address));
         let module = location.module;
-        let address = code.address(module, offset);
+        let mut address = code.address(module, offset);
+        if let Some(order) = order.take() {
+            address = order.charged(code, module, address);
+        }
         let kernel = code.is_kernel(module);
         let path = code.module_name(module);
         let own_module = code.module(module).kind != ModuleKind::Vdso
