@@ -8,6 +8,7 @@ use genba_model::{BurstEvent, CodePoint, Observed};
 
 use crate::call_stack::{CallStack, Change};
 use crate::code_knowledge::CodeKnowledge;
+use crate::open_calls::sign;
 
 /// What an analysis keeps of a run.
 pub(crate) trait Run: Default {
@@ -60,6 +61,7 @@ impl<R: Run> LoopRuns<R> {
         if matches!(event.what, Observed::Call { .. }) {
             self.enter_and_leave(code.loops_around(event.at), ended);
         }
+        let event = &self.by_sign(event, code);
         match self.stack.event(event) {
             Change::Entered => self.outside = Some(self.stack.activation()),
             Change::Lost => {
@@ -91,6 +93,17 @@ impl<R: Run> LoopRuns<R> {
             let head = event.at == top.head && matches!(event.what, Observed::Block { .. });
             top.run.event(event, own, head, &self.stack);
         }
+    }
+
+    /// An event; of what a library's comparison returns only the sign.
+    fn by_sign(&self, event: &BurstEvent, code: &dyn CodeKnowledge) -> BurstEvent {
+        let mut event = *event;
+        if let Observed::Return { value } = &mut event.what
+            && (self.stack.frames().last()).is_some_and(|callee| code.compares(callee.target))
+        {
+            *value = sign(*value);
+        }
+        event
     }
 
     /// Whether an event is of the inside of a library's comparison that a loop calls.

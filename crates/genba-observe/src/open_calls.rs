@@ -130,6 +130,8 @@ pub(crate) struct Open {
     pub stored: NetStores,
     /// If it is one of the allocator.
     heap_call: Option<HeapCall>,
+    /// Whether it is a library's comparison.
+    compares: bool,
     heap: HeapUse,
     /// Instructions of allocators among them.
     of_allocator: u64,
@@ -199,6 +201,7 @@ pub(crate) fn opened(
         watched: !unseen(frame.target.module),
         stored: NetStores::default(),
         heap_call: allocates.or(frees),
+        compares: code.compares(frame.target),
         heap: HeapUse::default(),
         of_allocator: 0,
         loads: 0,
@@ -283,13 +286,19 @@ fn number(size: u16, value: u64) -> u64 {
     if is_address { FIRST_ADDRESS } else { value }
 }
 
+/// What is defined of a comparison's result (C17, 7.24.4): its size depends on where the operands lie in their pages.
+pub(crate) fn sign(result: u64) -> u64 {
+    i64::from((result as i32).signum()) as u64
+}
+
 /// A call inside a call: its inputs follow from those of the outer one or are inputs of it, whatever
 /// registers it takes them in. Of an allocator's work only how much it was asked for is one: where a block lies is
-/// nobody's result, nor what was there before.
+/// nobody's result, nor what was there before. Of a library's comparison the contents are only how it came out: it loads
+/// beyond the ends of its operands.
 pub(crate) fn inherit(
     parent: &mut Open,
     frame: &Frame,
-    child: Open,
+    mut child: Open,
     result: u64,
     written: &mut ByteMap<u32>,
     stores: u32,
@@ -318,6 +327,9 @@ pub(crate) fn inherit(
             return;
         }
         None => {}
+    }
+    if child.compares {
+        child.contents = sign(result);
     }
     parent.heap.inherit(child.heap);
     parent.of_allocator += child.of_allocator;

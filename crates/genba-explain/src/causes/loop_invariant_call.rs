@@ -57,7 +57,8 @@ pub(crate) fn arguments(name: &str) -> Option<&'static [Location]> {
         "exp" | "exp2" | "exp10" | "expm1" | "log" | "log2" | "log10" | "log1p" | "sin" | "cos"
         | "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh" | "tanh" | "sqrt" | "cbrt" | "erf"
         | "erfc" | "tgamma" | "lgamma" | "expf" | "exp2f" | "logf" | "log2f" | "log10f"
-        | "sinf" | "cosf" | "tanf" | "sqrtf" | "cbrtf" | "tanhf" | "atanf" => ONE,
+        | "sinf" | "cosf" | "tanf" | "sqrtf" | "cbrtf" | "tanhf" | "atanf" | "ceil" | "floor"
+        | "round" | "trunc" | "rint" | "ceilf" | "floorf" | "roundf" | "truncf" | "rintf" => ONE,
         "pow" | "powf" | "atan2" | "atan2f" | "fmod" | "fmodf" | "hypot" | "hypotf" => TWO,
         _ => return None,
     })

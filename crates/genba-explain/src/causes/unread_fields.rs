@@ -48,9 +48,20 @@ pub(crate) fn candidate(sites: &ObservedSites<'_>, number: usize) -> Option<Cand
     let executions = |list: &mut dyn Iterator<Item = usize>| -> f64 {
         list.map(|at| function.counts[at] as f64).sum()
     };
-    let part = executions(&mut work.into_iter()) / executions(&mut (0..function.code.len()));
-    let (caller, at, target) = usual_caller(sites, number, calls)?;
-    let share = share_of_target(input, caller, target);
+    let inside = executions(&mut work.iter().copied()) / executions(&mut (0..function.code.len()));
+    let (caller, at, targets) = usual_caller(sites, number, calls)?;
+    let shares = targets
+        .iter()
+        .map(|one| share_of_target(input, caller, one));
+    let share = shares.sum::<f64>().min(1.0);
+    let called = (function
+        .call_sites
+        .iter()
+        .filter(|site| work.contains(&site.at)))
+    .flat_map(|site| &site.targets)
+    .map(|callee| share_of_target(input, number, callee))
+    .sum::<f64>();
+    let part = ((called + inside * function.share.value) / share.max(f64::MIN_POSITIVE)).min(1.0);
     if part < MIN_WORK_FOR_UNREAD_FIELDS || share < MIN_SHARE_OF_REPEATED_WORK {
         return None;
     }
@@ -64,20 +75,21 @@ pub(crate) fn candidate(sites: &ObservedSites<'_>, number: usize) -> Option<Cand
         SavedTime::of(share, (likely.max(part), least, most)),
         SavedTime::of(around.loop_heat(index), WAITING_FOR_FIELDS_SAVED),
     ]);
-    found.executions = Some(target.count);
+    let count: u64 = targets.iter().map(|one| one.count).sum();
+    found.executions = Some(count);
     Some(
         found
             .fact(ObservedFact::UnreadFields {
-                function: target.function.clone(),
+                function: function.function.clone(),
                 stores: unread.len() as u32,
                 of: (unread.len() + read.len()) as u32,
                 share: dead.seen.share,
                 bursts: dead.seen.bursts,
             })
             .fact(CallFact::Time {
-                function: Some(target.function.clone()),
+                function: Some(function.function.clone()),
                 share,
-                cycles: share * cycles_of_all(input)? / target.count.max(1) as f64,
+                cycles: share * cycles_of_all(input)? / count.max(1) as f64,
             }),
     )
 }
@@ -129,28 +141,33 @@ fn stores<'a>(
     (unread, read)
 }
 
-/// The call in a loop from which nearly all calls of a function come.
+/// The function from whose loops nearly all calls of another come, the call with most of them, and all of them: a
+/// compiler may have laid down the loop's body several times.
 fn usual_caller<'a>(
     sites: &ObservedSites<'a>,
     number: usize,
     calls: u64,
-) -> Option<(usize, usize, &'a CallTarget)> {
+) -> Option<(usize, usize, Vec<&'a CallTarget>)> {
     let functions = &sites.input.functions;
     let callee = &functions[number];
     let most = (1.0 - SAME_TIMES_TOLERANCE) * calls as f64;
     let usual = |one: &'a FunctionInput| {
-        let all = (one.call_sites.iter())
-            .flat_map(|site| site.targets.iter().map(move |target| (site.at, target)));
-        let mut of_callee = all.filter(|(_, target)| {
-            (&target.function, &target.module) == (&callee.function, &callee.module)
-        });
-        of_callee.find(|(at, target)| {
-            target.count as f64 >= most && one.flow.loop_of_instruction(*at).is_some()
-        })
+        let in_loop = |at: usize| one.flow.loop_of_instruction(at).is_some();
+        let of_callee: Vec<(usize, &CallTarget)> = (one.call_sites.iter())
+            .filter(|site| in_loop(site.at))
+            .flat_map(|site| site.targets.iter().map(move |target| (site.at, target)))
+            .filter(|(_, target)| {
+                (&target.function, &target.module) == (&callee.function, &callee.module)
+            })
+            .collect();
+        let all: u64 = of_callee.iter().map(|one| one.1.count).sum();
+        let at = of_callee.iter().max_by_key(|one| one.1.count)?.0;
+        let targets = of_callee.iter().map(|one| one.1).collect();
+        (all as f64 >= most).then_some((at, targets))
     };
     let changeable =
         |one: &FunctionInput| one.can_be_changed() && one.counts.len() == one.code.len();
     (functions.iter().enumerate())
         .filter(|(caller, one)| *caller != number && changeable(one))
-        .find_map(|(caller, one)| usual(one).map(|(at, target)| (caller, at, target)))
+        .find_map(|(caller, one)| usual(one).map(|(at, targets)| (caller, at, targets)))
 }

@@ -1,8 +1,9 @@
 //! Findings that would gain the same time.
 
-use genba_model::Cause;
+use genba_model::{Cause, Fact, ObservedFact};
 
 use crate::candidate::Candidate;
+use crate::constants::observations::MIN_REPEATED_AMONG_FEW;
 use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::AnalysisInput;
 
@@ -29,7 +30,8 @@ pub(crate) fn overlaps(input: &AnalysisInput, one: &Candidate, before: &Candidat
 }
 
 /// Whether a candidate says why what another says is so: why loads miss (they are of the objects whose fields it
-/// would put together), or why a call scans or computes the same again (its argument does not change in the loop).
+/// would put together), why a call scans or computes the same again (its argument does not change in the loop), or why
+/// there are so many scans (nearly each repeats the one before).
 pub(crate) fn explains(input: &AnalysisInput, by: &Candidate, one: &Candidate) -> bool {
     match (by.cause, one.cause) {
         (Cause::FieldOrder, Cause::CacheMiss) => {
@@ -46,6 +48,19 @@ pub(crate) fn explains(input: &AnalysisInput, by: &Candidate, one: &Candidate) -
             !one.addresses.is_empty()
                 && (&by.module, &by.addresses) == (&one.module, &one.addresses)
         }
+        (Cause::RepeatedSearch, Cause::Quadratic) => {
+            nearly_all_repeat(by) && overlaps(input, by, one) && by.function == one.function
+        }
         _ => false,
     }
+}
+
+/// Whether nearly all searches find what the one before found: without these few scans are left.
+fn nearly_all_repeat(search: &Candidate) -> bool {
+    search.facts.iter().any(|fact| {
+        let Fact::Observed(ObservedFact::RepeatedSearches { share, .. }) = fact else {
+            return false;
+        };
+        share.value >= MIN_REPEATED_AMONG_FEW
+    })
 }

@@ -7,9 +7,12 @@ use std::collections::BTreeSet;
 
 use genba_code::{Block, BlockId, Flow, Locations, MemoryAccess, STACK_POINTER};
 
-use crate::constants::registers::{ARGUMENTS, FLAGS, LIVE_AT_RETURN};
+use crate::causes::loop_invariant_call::changes_nothing;
+use crate::constants::registers::{ARGUMENTS, FLAGS, LIVE_AT_RETURN, RAX, RDI, RDX, XMM0};
 use crate::constants::search_limits::MAX_INSTRUCTIONS_FOR_WORK;
 use crate::input::analysis_input::FunctionInput;
+use crate::input::values::Origin;
+use crate::patterns::invariance::value_at;
 
 /// Registers, flags not among them.
 const REGISTERS: Locations = (1 << FLAGS) - 1;
@@ -73,6 +76,7 @@ fn solved(
     let blocks = function.flow.blocks();
     let is_solved = |block: usize| part.is_none_or(|(_, before)| before.part[block]);
     let frame = Frame::of(function);
+    let of_caller = read_by_callers(function);
     let decides = |at: usize| {
         let taken = function.taken.get(at).copied().flatten();
         taken.is_none_or(|taken| taken > 0 && taken < function.counts[at])
@@ -109,7 +113,7 @@ fn solved(
                 None => (block.successors.iter())
                     .fold(Live::default(), |all, &next| all.or(live[next as usize])),
             };
-            now.registers |= read_outside(function, block);
+            now.registers |= read_outside(function, block, of_caller);
             for at in range.rev().filter(|at| !ignored.contains(at)) {
                 let data = &function.data[at];
                 let place = frame.place(function, at);
@@ -126,6 +130,9 @@ fn solved(
                         decides(at) && innermost.is_none_or(|index| alive[index as usize])
                     }
                     Flow::Jump(_) => false,
+                    _ if is_call(function, at) && only_computes(function, at) => {
+                        data.writes & now.registers & LIVE_AT_RETURN != 0
+                    }
                     _ => true,
                 };
                 if wanted {
@@ -272,22 +279,59 @@ fn words_of(one: &MemoryAccess) -> impl Iterator<Item = i64> + use<> {
     one.displacement.div_euclid(WORD)..=last.div_euclid(WORD)
 }
 
+/// What callers may read behind a return. A function that hands back its first argument returns its result in memory
+/// (System V psABI, section 3.2.3): what vector registers hold then is left over, as is what a call leaves in rdx.
+fn read_by_callers(function: &FunctionInput) -> Locations {
+    let values = &function.values;
+    let given = (0..function.code.len())
+        .filter_map(|at| values.read(at, RDI))
+        .find(|value| values.origin(*value) == Origin::Entry);
+    let returns = (0..function.code.len())
+        .filter(|&at| function.code[at].flow == Flow::Return && function.counts[at] > 0);
+    let hands_back = |at: usize| value_at(function, at, RAX) == given;
+    let left_by_call = |at: usize| {
+        let origin = value_at(function, at, RDX).map(|value| values.origin(value));
+        matches!(origin, Some(Origin::Instruction(by)) if is_call(function, by as usize))
+    };
+    if given.is_none() || !returns.clone().all(hands_back) {
+        return LIVE_AT_RETURN;
+    }
+    let rdx = match returns.clone().all(left_by_call) {
+        true => 1 << RDX,
+        false => 0,
+    };
+    LIVE_AT_RETURN & !(rdx | 0b11 << XMM0)
+}
+
+fn is_call(function: &FunctionInput, at: usize) -> bool {
+    matches!(function.code[at].flow, Flow::Call(_) | Flow::IndirectCall)
+}
+
 /// Registers that may be read where a block's ways lead out of the function: what a return leaves, or anything behind a
 /// jump to another function.
-fn read_outside(function: &FunctionInput, block: &Block) -> Locations {
+fn read_outside(function: &FunctionInput, block: &Block, of_caller: Locations) -> Locations {
     let last = function.code[block.instructions.end as usize - 1].flow;
     match (last, block.successors.len()) {
-        (Flow::Return, _) => LIVE_AT_RETURN,
+        (Flow::Return, _) => of_caller,
         (Flow::CondJump(_), ways) if ways < 2 => REGISTERS,
         (_, 0) => REGISTERS,
         _ => 0,
     }
 }
 
+/// Whether nothing but the result of a call can be of use.
+fn only_computes(function: &FunctionInput, at: usize) -> bool {
+    let mut sites = function.call_sites.iter().filter(|site| site.at == at);
+    sites.next().is_some_and(|site| {
+        let mut targets = site.targets.iter();
+        !site.targets.is_empty() && targets.all(|target| changes_nothing(&target.function))
+    })
+}
+
 /// Registers that a call may hand over.
 fn called_with(function: &FunctionInput, at: usize) -> Locations {
-    match function.code[at].flow {
-        Flow::Call(_) | Flow::IndirectCall => ARGUMENTS.iter().fold(0, |all, one| all | 1 << one),
-        _ => 0,
+    match is_call(function, at) {
+        true => ARGUMENTS.iter().fold(0, |all, one| all | 1 << one),
+        false => 0,
     }
 }

@@ -1,7 +1,7 @@
 //! Calls that repeat earlier ones, and what looks like it, on made-up streams.
 
 use super::*;
-use crate::synthetic::{AllOwn, at, block, burst, call, load, ret, store};
+use crate::synthetic::{AllOwn, COMPARER, at, block, burst, call, in_library, load, ret, store};
 use genba_model::{BurstEvent, Observed};
 
 /// Far from the stack, which is at 0x8000.
@@ -167,6 +167,31 @@ fn call_about_what_moved_has_the_contents_and_result_of_an_earlier_one() {
         events
     };
     assert!(moved(found((0..40).flat_map(filled).collect())).is_none());
+}
+
+#[test]
+fn how_a_comparison_inside_came_out_is_what_it_read() {
+    // A look-up compares a key elsewhere with a text, and what lies behind the key, and returns where it found it.
+    let lookup = |n: u64, behind: u64, answer: u64| {
+        let text = (1 << 41) + 100 * (n % 5);
+        let mut events = once((1 << 40) + 64 * n, text);
+        events[6] = ret(0x110, text + 7);
+        let inside = [
+            call(0x10d, COMPARER, [0; 6]),
+            in_library(load(0xc040, (1 << 42) + 64 * n, 32, behind)),
+            in_library(ret(0xc044, answer)),
+            block(0x10f, 1),
+        ];
+        events.splice(6..6, inside);
+        events
+    };
+    let moved = |all: Vec<RedundantCall>| all.iter().find_map(|one| one.moved);
+    let all = found((0..40).flat_map(|n| lookup(n, n, 1 + n)).collect());
+    let seen = moved(all).expect("they come again");
+    assert!((seen.share.value - 35.0 / 40.0).abs() < 1e-9, "{seen:?}");
+    let signs = |n: u64| if n < 20 { 0 } else { n % 2 };
+    let all = found((0..40).flat_map(|n| lookup(n, n, signs(n))).collect());
+    assert!(moved(all).is_some_and(|seen| seen.share.value < 0.8));
 }
 
 #[test]
