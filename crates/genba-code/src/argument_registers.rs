@@ -54,7 +54,9 @@ pub fn entry_reads(code: &[Instruction], data: &[DataFlow], flow: &ControlFlow) 
             known |= one.writes;
             match code[index].flow {
                 Flow::Call(_) | Flow::IndirectCall => known |= CHANGED_BY_CALLS,
-                Flow::IndirectJump => found.reads |= !known,
+                Flow::IndirectJump if flow.blocks()[block as usize].successors.is_empty() => {
+                    found.reads |= !known;
+                }
                 Flow::Jump(to) | Flow::CondJump(to) if !inside.contains(&to) => {
                     match found.exits.iter_mut().find(|exit| exit.0 == to) {
                         Some(exit) => exit.1 &= known,
@@ -131,6 +133,22 @@ mod tests {
         assert!(target == 0x1107 && written & RSI != 0 && written & RDI == 0);
         // jmp rax
         assert!(of(&[0xff, 0xe0]) & RDI != 0);
+    }
+
+    #[test]
+    fn jump_through_a_table_reads_what_is_read_where_it_went() {
+        // jmp rax; mov rax, rsi; ret; mov rax, rdx; ret
+        let bytes = [0xff, 0xe0, 0x48, 0x89, 0xf0, 0xc3, 0x48, 0x89, 0xd0, 0xc3];
+        let code = Disassembler::x86_64(Syntax::Intel).disassemble(&bytes, 0x1000, &|_| None);
+        let data = data_flow(Architecture::X86_64, &bytes, 0x1000).expect("x86-64");
+        let never = |_: &Instruction| false;
+        let of = |targets: &[u64], never_ran: &dyn Fn(&Instruction) -> bool| {
+            let flow = ControlFlow::build_with(&code, |_| targets.to_vec(), never, never_ran);
+            entry_reads(&code, &data, &flow).reads
+        };
+        let found = of(&[0x1002], &|one| one.address >= 0x1006);
+        assert!(found & RSI != 0 && found & RDI == 0 && found & XMM0 == 0);
+        assert!(of(&[], &never) & XMM0 != 0);
     }
 
     #[test]

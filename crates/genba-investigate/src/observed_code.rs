@@ -1,7 +1,7 @@
 //! What the analyses of bursts must know of the code: whose it is, arguments, allocators,
 //! loops, variables.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use genba_code::{
@@ -30,6 +30,7 @@ pub(crate) struct ObservedCode {
     modules: Vec<Module>,
     functions: HashMap<CodePoint, Callee>,
     reads: ReadsOfEntries,
+    seen: SeenWays,
     /// Heads of the loops around each block, inside out.
     nests: Vec<Vec<CodePoint>>,
     /// The nest that each instruction is in.
@@ -76,6 +77,7 @@ impl ObservedCode {
             modules: watched.modules.iter().map(module).collect(),
             functions: HashMap::new(),
             reads: ReadsOfEntries::default(),
+            seen: SeenWays::of(watched),
             nests: Vec::new(),
             loops: HashMap::new(),
             asked: HashMap::new(),
@@ -123,7 +125,7 @@ impl ObservedCode {
             let Ok(code) = disassemble(binary, range.start, range.end, Syntax::Intel) else {
                 continue;
             };
-            let flow = ControlFlow::build(&code);
+            let flow = self.seen.flow_of(&code, module);
             if let Ok(data) = data_flow_of(binary, range.start, range.end) {
                 let calls =
                     |one: &Instruction| matches!(one.flow, Flow::Call(_) | Flow::IndirectCall);
@@ -181,7 +183,8 @@ impl CodeKnowledge for ObservedCode {
 
     fn arguments(&self, entry: CodePoint) -> Option<ArgumentRegisters> {
         let find = || {
-            let reads = self.reads.after_entry(self.binary(entry.module)?, entry)?;
+            let binary = self.binary(entry.module)?;
+            let reads = self.reads.after_entry(binary, entry, &self.seen)?;
             Some(arguments(reads))
         };
         *self.functions.get(&entry)?.arguments.get_or_init(find)
@@ -214,6 +217,35 @@ impl CodeKnowledge for ObservedCode {
     fn variable(&self, at: CodePoint) -> Option<u64> {
         let variable = self.binary(at.module)?.variable_at(at.address)?;
         Some(variable.address)
+    }
+}
+
+/// Ways through the code that bursts saw.
+struct SeenWays {
+    /// Where blocks began.
+    blocks: HashSet<CodePoint>,
+    /// Where indirect jumps went.
+    jumps: HashMap<CodePoint, Vec<u64>>,
+}
+
+impl SeenWays {
+    fn of(watched: &Watched) -> Self {
+        Self {
+            blocks: watched.blocks().into_iter().collect(),
+            jumps: watched.jumps(),
+        }
+    }
+
+    /// Blocks and loops of code, with the ways that a `switch` took; what only unseen cases lead to has no way on.
+    fn flow_of(&self, code: &[Instruction], module: u32) -> ControlFlow {
+        let point = |one: &Instruction| CodePoint {
+            module,
+            address: one.address,
+        };
+        let seen_targets =
+            |jump: &Instruction| self.jumps.get(&point(jump)).cloned().unwrap_or_default();
+        let never_ran = |one: &Instruction| !self.blocks.contains(&point(one));
+        ControlFlow::build_with(code, seen_targets, |_| false, never_ran)
     }
 }
 
@@ -257,7 +289,7 @@ struct ReadsOfEntries(Mutex<HashMap<CodePoint, Option<Arc<EntryReads>>>>);
 impl ReadsOfEntries {
     /// Registers that the code from `entry` on reads before it writes them, with the functions and
     /// parts of functions that it jumps to; `None` if that is not all known.
-    fn after_entry(&self, binary: &Binary, entry: CodePoint) -> Option<Locations> {
+    fn after_entry(&self, binary: &Binary, entry: CodePoint, seen: &SeenWays) -> Option<Locations> {
         let mut reads = 0;
         let mut work: Vec<(u64, Locations)> = vec![(entry.address, 0)];
         let mut done: Vec<(u64, Locations)> = Vec::new();
@@ -273,7 +305,7 @@ impl ReadsOfEntries {
             if done.len() > MAX_PARTS_OF_FUNCTION {
                 return None;
             }
-            let found = self.of_part(binary, CodePoint { address, ..entry })?;
+            let found = self.of_part(binary, CodePoint { address, ..entry }, seen)?;
             reads |= found.reads & !written;
             work.extend(found.exits.iter().map(|&(to, here)| (to, here | written)));
         }
@@ -281,7 +313,12 @@ impl ReadsOfEntries {
     }
 
     /// The same of the code from an entry to the end of its function, without what it jumps to.
-    fn of_part(&self, binary: &Binary, entry: CodePoint) -> Option<Arc<EntryReads>> {
+    fn of_part(
+        &self,
+        binary: &Binary,
+        entry: CodePoint,
+        seen: &SeenWays,
+    ) -> Option<Arc<EntryReads>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.entry(entry).or_insert_with(|| {
             let range = binary.code_range_at(entry.address)?;
@@ -291,7 +328,7 @@ impl ReadsOfEntries {
             let (from, to) = (entry.address, range.end);
             let code = disassemble(binary, from, to, Syntax::Intel).ok()?;
             let data = data_flow_of(binary, from, to).ok()?;
-            let flow = ControlFlow::build(&code);
+            let flow = seen.flow_of(&code, entry.module);
             Some(Arc::new(entry_reads(&code, &data, &flow)))
         });
         found.clone()

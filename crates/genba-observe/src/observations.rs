@@ -1,5 +1,7 @@
 //! All results of the bursts of one counting run.
 
+use std::collections::HashMap;
+
 use genba_model::{Burst, CodePoint, Observation, Observed};
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +229,22 @@ impl Watched {
         let mut list: Vec<CodePoint> = met.into_iter().collect();
         list.sort_unstable();
         list
+    }
+
+    /// Where indirect jumps went in bursts, each way once.
+    #[must_use]
+    pub fn jumps(&self) -> HashMap<CodePoint, Vec<u64>> {
+        let mut found: HashMap<CodePoint, Vec<u64>> = HashMap::new();
+        let mut met = crate::fast_hash::FastSet::default();
+        for event in self.bursts.iter().flat_map(|burst| &burst.events) {
+            if let Observed::Jump { target } = event.what
+                && target.module == event.at.module
+                && met.insert((event.at, target.address))
+            {
+                found.entry(event.at).or_default().push(target.address);
+            }
+        }
+        found
     }
 
     /// Entries of the functions that were called in bursts, each once.

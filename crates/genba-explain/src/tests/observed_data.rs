@@ -137,7 +137,9 @@ fn small_whole_powers_of_a_function_are_multiplications() {
     let of = |value| Fix::TestForValue { value };
     let (exponent, argument) = (of(KnownValueKind::Exponent), of(KnownValueKind::Argument));
     assert_eq!(fixes("pow", [12.0, 6.0]), std::slice::from_ref(&exponent));
-    assert_eq!(fixes("pow", [2.2, 6.0]), [argument.clone(), exponent]);
+    // What is raised to 2.2 is not known by that.
+    assert_eq!(fixes("pow", [2.2, 6.0]), [exponent]);
+    assert_eq!(fixes("pow", [1.5, 2.2]), std::slice::from_ref(&argument));
     assert_eq!(fixes("atan2", [1.0, 1.0]), [argument.clone(), argument]);
     let found = known_operand::detect(&powers("pow", [12.0, 6.0]));
     assert!(found[0].share.is_some_and(|share| share > 0.75));

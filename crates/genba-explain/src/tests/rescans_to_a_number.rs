@@ -143,3 +143,44 @@ fn walk_by_the_lengths_of_records_to_the_last_one_is_quadratic() {
     assert!(!is_found(20_000, Step::Signed), "it may go back");
     assert!(!is_found(20_000, Step::Wide), "so may eight bytes");
 }
+
+/// `for (offset, letter) in text.char_indices()`: the offset goes on by as much as the pointer; or by as much as stands
+/// there.
+fn offsets(sum: bool) -> FunctionInput {
+    let all = SCANS * 20_000;
+    function(
+        "offset_of_letter",
+        |a| {
+            let mut head = a.create_label();
+            a.xor(eax, eax)?;
+            a.set_label(&mut head)?;
+            a.movzx(r10d, byte_ptr(rsi))?;
+            a.lea(r11, qword_ptr(rsi + 1))?;
+            a.mov(rcx, r11)?;
+            match sum {
+                true => a.sub(rcx, r10)?,
+                false => a.sub(rcx, rsi)?,
+            }
+            a.add(rax, rcx)?;
+            a.mov(rsi, r11)?;
+            a.dec(r9)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[&[SCANS][..], &[all; 8], &[SCANS]].concat(),
+        &[0.0, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0],
+        &[(8, all - SCANS)],
+    )
+}
+
+#[test]
+fn offset_beside_a_pointer_is_a_position_but_a_sum_is_not() {
+    let is_found = |sum| {
+        let mut input = program(vec![offsets(sum)]);
+        input.program.input_bytes = Some(100_000);
+        input.program.max_rss_bytes = Some(3e6);
+        !quadratic::detect(&input).is_empty()
+    };
+    assert!(is_found(false));
+    assert!(!is_found(true));
+}

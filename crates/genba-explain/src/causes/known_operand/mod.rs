@@ -289,10 +289,11 @@ fn known_call<'a>(scene: &Scene<'a>, site: &'a CallSite) -> Option<KnownCall<'a>
         _ => f64::from(f32::from_bits(usual.value as u32)),
     };
     let few = number.fract() == 0.0 && number.abs() <= MAX_MULTIPLIED_POWER;
-    // One of two arguments tells the result only where it is neutral, or the result is a few multiplications.
+    // One of two arguments tells the result only where it is neutral, or the result is a few multiplications and a
+    // square root.
     let tells = match (arguments.len(), exponent) {
         (1, _) => true,
-        (_, true) => few || number == 0.5,
+        (_, true) => few || (2.0 * number).fract() == 0.0,
         _ => number == 0.0 || number == 1.0,
     };
     tells.then_some(KnownCall {

@@ -246,7 +246,8 @@ pub(super) fn carries_positions_only(
             Course::Advances(_) => true,
             _ if strides(found, &handed)
                 || is_left_to_pass(found, &handed)
-                || goes_on_by_loads(found, &handed) =>
+                || goes_on_by_loads(found, &handed)
+                || follows_position(found, &handed) =>
             {
                 true
             }
@@ -260,6 +261,38 @@ pub(super) fn carries_positions_only(
             Course::Other => !leaves(found, &handed),
         }
     })
+}
+
+/// Whether a value goes on by as much as a position does: its distance from where it began.
+fn follows_position(found: &HotLoop<'_>, handed: &Handed) -> bool {
+    let function = found.input;
+    let body = function.flow.loop_blocks(found.index);
+    let positions: Vec<Handed> = (carried(function, body).into_values())
+        .map(|value| Handed::of(function, body, value))
+        .collect();
+    let is_moved = |step: &Value| {
+        let Origin::Instruction(at) = function.values.origin(*step) else {
+            return false;
+        };
+        let reads: Vec<Value> = (function.values.reads(at as usize).iter())
+            .filter(|one| function.data[at as usize].data_reads >> one.0 & 1 == 1)
+            .map(|one| one.1)
+            .collect();
+        let [one, other] = reads[..] else {
+            return false;
+        };
+        let is_of = |value: Value, of: &Handed| of.joins.contains(&value.number);
+        let both = |of: &Handed| is_of(one, of) && is_of(other, of) && one != other;
+        function.code[at as usize].mnemonic == "sub" && positions.iter().any(both)
+    };
+    let follows = |made: &Value| {
+        let operands = handed.operands(function, *made);
+        operands.is_some_and(|(at, own, steps)| {
+            let adds = function.code[at].mnemonic == "add" && own.len() == 1;
+            adds && steps.len() == 1 && steps.iter().all(is_moved)
+        })
+    };
+    !handed.made.is_empty() && handed.made.iter().all(follows)
 }
 
 /// Whether a value goes on by what is the same in every iteration: from row to row.
