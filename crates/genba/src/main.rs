@@ -17,6 +17,7 @@ mod measurement_args;
 mod optional_values;
 mod other_meanings;
 mod output;
+mod output_file;
 mod progress_line;
 mod recording_args;
 mod sampling_args;

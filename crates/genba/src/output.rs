@@ -138,7 +138,7 @@ impl Output {
             .map_err(|error| Failure::usage(format!("cannot write this as JSON: {error}")))?;
         text.push('\n');
         match target.file() {
-            Some(file) => crate::compare::write(file, &text),
+            Some(file) => crate::output_file::write(file, &text),
             None => self.result(&text),
         }
     }

@@ -234,7 +234,7 @@ fn kept_in_file(
         .filter(char::is_ascii_alphanumeric)
         .collect();
     let file = store.root().join(format!("unrecorded-{time}.json"));
-    super::write(&file, &recording_text(recording))?;
+    crate::output_file::write(&file, &recording_text(recording))?;
     Ok(format!(
         "{error}\n  what was measured is in {file}; to record it: genba history import{named} {file}",
         file = file.display()

@@ -16,4 +16,4 @@ pub use compare_args::CompareArgs;
 pub use comparison_case::progress_text;
 pub use history_store::{Anchor, GateSides, StoreArg, location, revision, revision_at};
 pub use host_measurement::{ThisHost, measure};
-pub use run_comparison::{Compared, run, write};
+pub use run_comparison::{Compared, run};

@@ -217,7 +217,7 @@ impl Session {
         };
         case.put_experiment(self.kind, document)?;
         let path = case.page_path();
-        crate::compare::write(&path, page)?;
+        crate::output_file::write(&path, page)?;
         if self.cancel.is_triggered() {
             case.interrupt()?;
         } else {

@@ -21,11 +21,12 @@ use genba_investigate::Progress as _;
 use genba_report::{page, terminal};
 use genba_run::Launcher;
 
-use crate::compare::{ThisHost, write};
+use crate::compare::ThisHost;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
+use crate::output_file::write;
 use crate::progress_line::ProgressLine;
 
 /// Arguments of `genba campaign`.

@@ -71,7 +71,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     if let (Some(path), Some(first)) = (&args.export_html, found.first()) {
         let stacks = stacks.as_ref().map(|sides| sides.each_ref());
-        crate::compare::write(path, &page::profile_diff_html(first, stacks))?;
+        crate::output_file::write(path, &page::profile_diff_html(first, stacks))?;
     }
     if args.json.wanted() {
         let Some(first) = found.into_iter().next() else {

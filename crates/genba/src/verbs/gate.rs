@@ -10,10 +10,11 @@ use genba_report::export::{self, GateResult};
 
 use genba_units::{parse_duration, parse_share};
 
-use crate::compare::{self, CompareArgs, Compared, write};
+use crate::compare::{self, CompareArgs, Compared};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
+use crate::output_file::write;
 
 /// Arguments of `genba gate`.
 #[derive(Debug, ClapArgs)]

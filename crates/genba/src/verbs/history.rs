@@ -6,11 +6,12 @@ use clap::{Args as ClapArgs, Subcommand};
 use genba_history::{History, NamedRevision};
 use genba_report::{page, terminal};
 
-use crate::compare::{self, Anchor, CompareArgs, write};
+use crate::compare::{self, Anchor, CompareArgs};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::json_args::JsonArgs;
 use crate::optional_values;
 use crate::output::Output;
+use crate::output_file::write;
 
 #[path = "history/explain_point.rs"]
 mod explain_point;

@@ -139,7 +139,7 @@ fn print(found: &Waits, args: &Args, output: &Output) -> Result<(), Failure> {
         if file == Path::new("-") {
             return output.result(&html);
         }
-        crate::compare::write(file, &html)?;
+        crate::output_file::write(file, &html)?;
         output.note(&format!("wrote {}", file.display()));
     }
     if args.json.wanted() {
