@@ -9,7 +9,7 @@ use crate::ExperimentError;
 use crate::paired_effect::{count, verdict_name};
 
 /// Adds the variants of an earlier report as baselines: each variant is compared with the earlier
-/// one of its name, or with the earlier baseline.
+/// one of its name, else with the last one of its command, else with the earlier baseline.
 ///
 /// The runs are not paired. The interval of the ratio combines the intervals of both medians, each
 /// at level 1 − α/2, so that it holds at 1 − α or more (Bonferroni) for those two periods. Changes
@@ -38,9 +38,12 @@ pub fn compare_with_case(
     let mut added: Vec<Variant> = Vec::new();
     let mut comparisons = Vec::new();
     for variant in now.variants.iter().filter(usable) {
-        let mut same_name = earlier.variants.iter().filter(usable);
-        let old = same_name
+        let mut known = earlier.variants.iter().filter(usable);
+        // A gate has measured one command twice: what it judged stands behind its base.
+        let of_command = known.clone().rfind(|old| old.command == variant.command);
+        let old = known
             .find(|old| old.name == variant.name)
+            .or(of_command)
             .unwrap_or(first);
         let name = format!("{}{OF_CASE}{case})", old.name);
         for (metric, new) in &variant.metrics {

@@ -46,6 +46,17 @@ fn earlier_runs_become_the_baseline_of_a_single_command() {
 }
 
 #[test]
+fn change_of_an_earlier_gate_is_taken_before_its_base() {
+    let mut earlier = report_of(&["base 1f2e3d", "change"], &[1.0, 3.0], 20);
+    for variant in &mut earlier.variants {
+        variant.command = "a".to_owned();
+    }
+    let now = report_of(&["a"], &[3.0], 20);
+    let all = compare_with_case(now, &earlier, "x").expect("the same host");
+    assert_eq!(all.comparisons[0].baseline, "change (case x)");
+}
+
+#[test]
 fn earlier_runs_of_the_same_name_are_taken_before_the_earlier_baseline() {
     let earlier = report_of(&["a", "b"], &[1.0, 3.0], 20);
     let now = report_of(&["a", "b"], &[1.0, 3.0], 20);
