@@ -70,10 +70,8 @@ pub struct Args {
 
 /// Runs `genba gate`.
 pub fn run(mut args: Args, output: &Output) -> VerbResult {
-    if let Some("" | "latest") = args.set_baseline.as_deref() {
-        return Err(Failure::usage(
-            "--set-baseline: this is not a name; --against latest is the newest comparison",
-        ));
+    if let Some(name) = &args.set_baseline {
+        check_baseline_name(name)?;
     }
     args.compare.threshold = Some(args.threshold);
     let (base, mut done) = match measure(&mut args, output) {
@@ -138,6 +136,21 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         output.result(&text)?;
     }
     Ok(exit)
+}
+
+/// Refuses names that --against reads as something else.
+fn check_baseline_name(name: &str) -> Result<(), Failure> {
+    let meaning = match name {
+        "" => "not a name",
+        "latest" => "the newest comparison for --against",
+        _ if genba_build::rev_parse(Path::new("."), name).is_ok() => {
+            "a revision of git, which --against with --build measures"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!(
+        "--set-baseline {name:?}: this is {meaning}; choose another name"
+    )))
 }
 
 /// Builds the base, if there is one, and measures. The base's checkout must live as long as it is run.

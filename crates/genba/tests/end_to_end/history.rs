@@ -192,6 +192,12 @@ fn a_gate_builds_its_base_from_git() {
         ]
         .concat()
     };
+    for not_a_name in ["main", "latest", ""] {
+        let output = genba(here.path(), &["gate", "--set-baseline", not_a_name, "true"]);
+        let text = text_of(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("choose another name"), "{text}");
+    }
     let first = [
         &["gate", "-r", "12", "--set-baseline", "release"][..],
         &METRIC,
