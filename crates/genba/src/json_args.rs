@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::exit_code::Failure;
+use crate::output_file;
 
 /// Where the JSON document goes, if one is wanted.
 #[derive(Clone, Debug, Default, Args)]
@@ -16,7 +17,8 @@ pub struct JsonArgs {
         value_name = "FILE",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "-"
+        default_missing_value = "-",
+        value_parser = output_file::parser()
     )]
     target: Option<PathBuf>,
 }

@@ -12,6 +12,7 @@ use super::runtime_args::RuntimeArgs;
 use crate::json_args::JsonArgs;
 use crate::measurement_args::MeasurementArgs;
 use crate::output::Output;
+use crate::output_file;
 
 /// The commands to compare, and how.
 #[derive(Debug, ClapArgs)]
@@ -161,23 +162,23 @@ pub struct CompareArgs {
     pub filter: Option<String>,
 
     /// Write hyperfine's JSON to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     pub export_json: Option<PathBuf>,
 
     /// Write hyperfine's CSV to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     pub export_csv: Option<PathBuf>,
 
     /// Write a Markdown table to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     pub export_markdown: Option<PathBuf>,
 
     /// Write an AsciiDoc table to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     pub export_asciidoc: Option<PathBuf>,
 
     /// Write a table for Emacs' Org mode to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     pub export_orgmode: Option<PathBuf>,
 
     /// Order of the rows of exported tables [default: command; the terminal's table has ranks].

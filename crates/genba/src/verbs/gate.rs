@@ -14,7 +14,7 @@ use crate::compare::{self, CompareArgs, Compared};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
-use crate::output_file::write;
+use crate::output_file::{self, write};
 
 /// Arguments of `genba gate`.
 #[derive(Debug, ClapArgs)]
@@ -53,15 +53,15 @@ pub struct Args {
     set_baseline: Option<String>,
 
     /// Append the Markdown to this file, and print the terminal table instead.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     markdown: Option<PathBuf>,
 
     /// Write JUnit XML to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     junit: Option<PathBuf>,
 
     /// Write SARIF to this file: annotations where a refused change executes more instructions.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     sarif: Option<PathBuf>,
 
     #[command(flatten)]
@@ -195,7 +195,11 @@ fn report_failure(args: &Args, failure: &Failure) -> Result<(), Failure> {
 
 /// Appends Markdown: a workflow's summary gathers the text of several steps.
 fn append(path: &Path, text: &str) -> Result<(), Failure> {
-    let before = std::fs::read_to_string(path).unwrap_or_default();
+    // Reading from a pipe, as /dev/stdout may be, would wait for ever.
+    let before = match path.is_file() {
+        true => std::fs::read_to_string(path).unwrap_or_default(),
+        false => String::new(),
+    };
     write(path, &format!("{before}{text}"))
 }
 

@@ -16,6 +16,7 @@ use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::json_args::JsonArgs;
 use crate::output::Output;
+use crate::output_file;
 use crate::progress_line::ProgressLine;
 
 /// Arguments of `genba wait`.
@@ -50,7 +51,7 @@ pub struct Args {
     requests: bool,
 
     /// Write a page with a timeline of the threads.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file::parser())]
     html: Option<PathBuf>,
 
     /// Do not store a case.
@@ -139,7 +140,7 @@ fn print(found: &Waits, args: &Args, output: &Output) -> Result<(), Failure> {
         if file == Path::new("-") {
             return output.result(&html);
         }
-        crate::output_file::write(file, &html)?;
+        output_file::write(file, &html)?;
         output.note(&format!("wrote {}", file.display()));
     }
     if args.json.wanted() {

@@ -65,6 +65,33 @@ fn a_gate_that_could_not_measure_writes_its_reports() {
 }
 
 #[test]
+fn files_that_cannot_be_written_are_refused_before_measuring() {
+    let here = scratch();
+    for (verb, option) in [
+        ("gate", "--markdown=none/m.md"),
+        ("gate", "--sarif=."),
+        ("bench", "--json=none/x.json"),
+        ("bench", "--export-csv=none/x.csv"),
+    ] {
+        let output = genba(here.path(), &[verb, option, "-r", "2", "touch measured"]);
+        assert_eq!(output.status.code(), Some(2));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains("cannot write"), "{text}");
+        assert!(!here.path().join("measured").exists(), "{verb} {option}");
+    }
+}
+
+#[test]
+fn markdown_goes_to_a_pipe() {
+    let here = scratch();
+    let output = genba(
+        here.path(),
+        &["gate", "--markdown=/dev/stdout", "-r2", "true"],
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("### genba: **"));
+}
+
+#[test]
 fn runs_of_a_case_are_compared_only_on_the_same_host() {
     let here = scratch();
     let (slow, fast) = (reported_work("10"), reported_work("1"));
