@@ -10,10 +10,13 @@ use genba_history::{
     History, Location, Recorded, Recording, RecordingContext, Revision, VariantOrigin, recording,
     recording_text,
 };
+use genba_investigate::Progress as _;
 use genba_model::{ComparisonReport, EXACT_INSTRUCTIONS, Variant};
 
 use super::CompareArgs;
 use crate::exit_code::Failure;
+use crate::output::Output;
+use crate::progress_line::ProgressLine;
 
 /// The variant that is the anchor of a recording.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +66,7 @@ impl GateSides {
 }
 
 /// Which history.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct StoreArg {
     /// The store: sqlite:FILE or postgres://….
     #[arg(
@@ -104,6 +107,16 @@ pub fn location(option: &str) -> Result<Location, Failure> {
         )));
     }
     Ok(location)
+}
+
+/// A progress line for the time in which a store may be locked by another process, or its server far.
+pub fn waiting_line(location: &Location, output: &Output) -> ProgressLine {
+    let mut line = ProgressLine::new(output);
+    line.update(
+        &format!("waiting for the history {}", location.display()),
+        None,
+    );
+    line
 }
 
 /// The commit that the working directory is at, or that `reference` names, and the project's name.
@@ -151,6 +164,7 @@ pub fn keep(
     reports: &[(Option<String>, ComparisonReport)],
     counted: &[(Option<String>, ComparisonReport)],
     args: &CompareArgs,
+    output: &Output,
 ) -> Result<String, Failure> {
     let location = location(option)?;
     let (revision, project) = revision(None)?;
@@ -209,7 +223,9 @@ pub fn keep(
         Location::Sqlite(_) => format!(" --history {option}"),
         Location::Postgres(_) => format!(" --history {}", location.display()),
     };
+    let line = waiting_line(&location, output);
     let recorded = History::open(&location).and_then(|mut history| history.record(&stored));
+    drop(line);
     let done = match recorded {
         Ok(Recorded::New) => "recorded",
         Ok(Recorded::AlreadyThere) => "already recorded",

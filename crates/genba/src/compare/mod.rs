@@ -14,6 +14,8 @@ mod suite_plans;
 pub use base_build::{add_base, built_checkout, count_both};
 pub use compare_args::CompareArgs;
 pub use comparison_case::progress_text;
-pub use history_store::{Anchor, GateSides, StoreArg, location, revision, revision_at};
+pub use history_store::{
+    Anchor, GateSides, StoreArg, location, revision, revision_at, waiting_line,
+};
 pub use host_measurement::{ThisHost, measure};
 pub use run_comparison::{Compared, run};

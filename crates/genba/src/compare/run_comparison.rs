@@ -139,7 +139,7 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
         if cancel.is_triggered() {
             exit = Exit::Interrupted;
         }
-        match history_store::keep(store, &reports, &counted, args) {
+        match history_store::keep(store, &reports, &counted, args, output) {
             Ok(note) => notes.push(note),
             // What was measured is shown all the same.
             Err(failure) => {

@@ -192,6 +192,11 @@ fn schedule(
         plan.into(),
         "--task".into(),
     ]);
+    let mut line = ProgressLine::new(output);
+    if args.on == Place::Slurm {
+        // Its programs retry for a minute where no controller answers.
+        line.update("waiting for Slurm's controller", None);
+    }
     let mut scheduler: Box<dyn Scheduler> = match args.on {
         Place::Local => Box::new(LocalScheduler::new(Launcher::new()?, worker)),
         Place::Slurm => Box::new(SlurmScheduler::new(
@@ -200,7 +205,7 @@ fn schedule(
             worker,
         )?),
     };
-    let mut watcher = Watcher(ProgressLine::new(output));
+    let mut watcher = Watcher(line);
     Ok(genba_campaign::run_campaign(
         directory,
         resolved,
@@ -232,7 +237,7 @@ fn finish(
     let path = directory.path().join("campaign.html");
     write(&path, &page::campaign_html(&document))?;
     if let Some(option) = &args.history {
-        output.note(&history::keep(option, all)?);
+        output.note(&history::keep(option, all, output)?);
     }
     if args.json.wanted() {
         output.json(&args.json, "campaign", &document)?;

@@ -139,9 +139,10 @@ fn record(mut args: RecordArgs, output: &Output) -> VerbResult {
     // The history keeps what a case would.
     compare.no_case = true;
     // Fails before anything is measured.
-    History::open(&compare::location(
-        compare.history.as_deref().unwrap_or_default(),
-    )?)?;
+    let location = compare::location(compare.history.as_deref().unwrap_or_default())?;
+    let line = compare::waiting_line(&location, output);
+    History::open(&location)?;
+    drop(line);
     let done = compare::run(compare, output)?;
     if compare.json.wanted() {
         for note in &done.notes {
@@ -178,7 +179,7 @@ fn named(name: String) -> NamedRevision {
 }
 
 fn list(select: &SelectArgs, json: &JsonArgs, output: &Output) -> VerbResult {
-    let list = selected_series::list(select)?;
+    let list = selected_series::list(select, output)?;
     if json.wanted() {
         output.json(json, "series-list", &list)?;
     } else {

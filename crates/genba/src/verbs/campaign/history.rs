@@ -9,11 +9,14 @@ use genba_history::{
 
 use crate::compare;
 use crate::exit_code::Failure;
+use crate::output::Output;
 
 /// Stores every block that was measured; returns the note for the user. A block's key is that of its
 /// recording, so that the next session adds what is new.
-pub fn keep(option: &str, all: StoredCampaign<'_>) -> Result<String, Failure> {
-    let mut history = History::open(&compare::location(option)?)?;
+pub fn keep(option: &str, all: StoredCampaign<'_>, output: &Output) -> Result<String, Failure> {
+    let location = compare::location(option)?;
+    let _line = compare::waiting_line(&location, output);
+    let mut history = History::open(&location)?;
     let (revisions, project) = revisions(all.resolved)?;
     let (mut new, mut known) = (0_u64, 0_u64);
     for block in genba_campaign::block_comparisons(all)? {

@@ -49,7 +49,9 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
     for path in &files {
         read(path)?;
     }
-    let mut history = History::open(&args.store.location()?)?;
+    let location = args.store.location()?;
+    let line = compare::waiting_line(&location, output);
+    let mut history = History::open(&location)?;
     let (mut new, mut benchmarks) = (0, 0);
     for path in &files {
         let recording = match read(path)? {
@@ -62,6 +64,7 @@ pub fn run(args: &ImportArgs, output: &Output) -> VerbResult {
         benchmarks += recording.measurements.len();
         new += usize::from(history.record(&recording)? == Recorded::New);
     }
+    drop(line);
     let known = match files.len() - new {
         0 => String::new(),
         known => format!(" ({known} imported before)"),

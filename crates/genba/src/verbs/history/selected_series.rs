@@ -5,13 +5,12 @@ use genba_history::{History, NamedRevision, SeriesFilter, history_report};
 use genba_investigate::Progress as _;
 use genba_model::{HistoryReport, SeriesList};
 
-use crate::compare::StoreArg;
+use crate::compare::{self, StoreArg};
 use crate::exit_code::Failure;
 use crate::output::Output;
-use crate::progress_line::ProgressLine;
 
 /// Which series of which store.
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 pub struct SelectArgs {
     #[command(flatten)]
     pub store: StoreArg,
@@ -76,8 +75,9 @@ impl SelectArgs {
 }
 
 /// Lists the series that are selected; of all metrics unless one is named.
-pub fn list(args: &SelectArgs) -> Result<SeriesList, Failure> {
+pub fn list(args: &SelectArgs, output: &Output) -> Result<SeriesList, Failure> {
     let location = &args.store.location()?;
+    let _line = compare::waiting_line(location, output);
     let mut history = History::open_existing(location)?;
     let series = history.series(&args.filter(""))?;
     if series.is_empty() {
@@ -110,6 +110,7 @@ pub fn report(
     output: &Output,
 ) -> Result<HistoryReport, Failure> {
     let location = &args.store.location()?;
+    let mut line = compare::waiting_line(location, output);
     let mut history = History::open_existing(location)?;
     let mut filter = args.filter("wall");
     let mut selected = history.series(&filter)?;
@@ -120,7 +121,6 @@ pub fn report(
     if selected.is_empty() {
         return Err(nothing_selected(&mut history, &location.display()));
     }
-    let mut line = ProgressLine::new(output);
     let report = history_report(
         &mut history,
         &selected,
