@@ -100,6 +100,10 @@ fn planted_changes_are_found_and_none_is_invented() {
     assert_eq!(places, [8, 16], "{points:?}");
     assert!(points[0]["worse"].as_bool().expect("worse"));
     assert_eq!(points[0]["subject"], "commit 8");
+    // The default metric has no change point there, another one has.
+    let args = ["history", "explain", &commits[8][..8], "--build", "false"];
+    let explained = text_of(&genba(here.path(), &args));
+    assert!(explained.contains("prog, work"), "{explained}");
     let compared = genba(
         here.path(),
         &[

@@ -66,8 +66,17 @@ const MIN_SIDE_BUDGET: Duration = Duration::from_secs(1);
 
 /// Runs `genba history explain`.
 pub fn run(args: &ExplainArgs, output: &Output) -> VerbResult {
-    let report = selected_series::report(&args.select, None, output)?;
-    let Some(change) = named_change(&report.points, &args.point) else {
+    let mut report = selected_series::report(&args.select, None, output)?;
+    let mut found = named_change(&report.points, &args.point);
+    if found.is_none() && args.select.metric.is_none() {
+        let every_metric = SelectArgs {
+            metric: Some(String::new()),
+            ..args.select.clone()
+        };
+        report = selected_series::report(&every_metric, None, output)?;
+        found = named_change(&report.points, &args.point);
+    }
+    let Some(change) = found else {
         return Err(Failure::usage(format!(
             "no change point at {:?} in the {} selected series; list them with: genba history show",
             args.point,
