@@ -18,7 +18,8 @@ use crate::campaign_plan::HostPlan;
 use crate::content_key::content_key;
 use crate::scheduler::Scheduler;
 use crate::slurm_text::{
-    QUEUE_FORMAT, QueuedTask, is_held, is_live, job_script, parse_queue, waiting_reasons,
+    QUEUE_FORMAT, QueuedTask, host_behind_error, is_held, is_live, job_script, parse_queue,
+    waiting_reasons,
 };
 use crate::task_board::Task;
 use crate::{CampaignDirectory, CampaignError as Error};
@@ -135,6 +136,10 @@ impl SlurmScheduler {
         match run(&mut command, "sbatch") {
             Ok(_) => Ok(true),
             Err(Error::Slurm { message, .. }) if is_not_an_answer(&message) => Ok(false),
+            Err(Error::Slurm { program, message }) => Err(Error::Slurm {
+                program,
+                message: message + &host_behind_error(&self.hosts[host]),
+            }),
             Err(error) => Err(error),
         }
     }

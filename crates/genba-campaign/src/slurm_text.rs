@@ -28,15 +28,8 @@ pub fn job_script(
         count.saturating_sub(1),
         quoted_for_sbatch(&format!("{}/{name}-%a.log", logs.display()))
     );
-    for (option, value) in [
-        ("constraint", &host.constraint),
-        ("partition", &host.partition),
-        ("nodelist", &host.nodes),
-        ("time", &host.time),
-    ] {
-        if let Some(value) = value {
-            let _ = writeln!(script, "#SBATCH --{option}={}", quoted_for_sbatch(value));
-        }
+    for (option, value) in options(host) {
+        let _ = writeln!(script, "#SBATCH --{option}={}", quoted_for_sbatch(value));
     }
     for option in &host.sbatch {
         let _ = writeln!(script, "#SBATCH {}", quoted_for_sbatch(option));
@@ -52,6 +45,30 @@ pub fn job_script(
         words.join(" ")
     );
     script
+}
+
+/// The options of `sbatch` that a kind of host has keys for.
+fn options(host: &HostPlan) -> impl Iterator<Item = (&'static str, &str)> {
+    [
+        ("constraint", &host.constraint),
+        ("partition", &host.partition),
+        ("nodelist", &host.nodes),
+        ("time", &host.time),
+    ]
+    .into_iter()
+    .filter_map(|(option, value)| Some((option, value.as_deref()?)))
+}
+
+/// Names a kind of host behind an error of `sbatch`: ` ([[host]] "zen": --constraint=zen3)`; empty for one without options.
+#[must_use]
+pub fn host_behind_error(host: &HostPlan) -> String {
+    let own = host.sbatch.iter().cloned();
+    let words = options(host).map(|(option, value)| format!("--{option}={value}"));
+    let words: Vec<String> = words.chain(own).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!(" ([[host]] {:?}: {})", host.name, words.join(" ")),
+    }
 }
 
 /// A value quoted for a line of `#SBATCH`, which knows double quotes and backslashes.
@@ -182,6 +199,10 @@ mod tests {
         ] {
             assert!(script.lines().any(|one| one == line), "{line} in\n{script}");
         }
+        assert_eq!(
+            host_behind_error(&host),
+            " ([[host]] \"zen\": --constraint=zen4&bigmem --comment=a \"b\")"
+        );
     }
 
     #[test]
