@@ -1,5 +1,7 @@
 //! Errors of the history store.
 
+use crate::postgres_engine::PASSWORD_VARIABLE;
+
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -64,16 +66,17 @@ pub enum Error {
 
 /// The server's message with its detail; the client's own text is "db error".
 fn postgres_text(error: &postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(server) => format!("{}: {}", server.severity(), server.message()),
-        None => {
-            let mut text = error.to_string();
-            let mut source = std::error::Error::source(error);
-            while let Some(inner) = source {
-                text = format!("{text}: {inner}");
-                source = inner.source();
-            }
-            text
-        }
+    if let Some(server) = error.as_db_error() {
+        return format!("{}: {}", server.severity(), server.message());
     }
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    if text.contains("password missing") {
+        text.push_str(&format!("; set {PASSWORD_VARIABLE}"));
+    }
+    text
 }

@@ -4,6 +4,7 @@ use postgres::error::SqlState;
 use postgres::types::{ToSql, Type};
 use postgres::{Client, Config, NoTls};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::engine::{Engine, Row, Value};
@@ -11,6 +12,9 @@ use crate::{Error, Result};
 
 /// Number of the advisory lock that is held while the schema is migrated: "gnbh".
 const MIGRATION_LOCK: i64 = 0x676e_6268;
+
+/// Where libpq's clients take a password from that is not in the URL, so that it is in no command line.
+pub(crate) const PASSWORD_VARIABLE: &str = "PGPASSWORD";
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -28,6 +32,7 @@ impl PostgresEngine {
             source,
         };
         let mut config: Config = url.parse().map_err(fail)?;
+        add_password(&mut config, std::env::var_os(PASSWORD_VARIABLE));
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -127,6 +132,13 @@ impl Engine for PostgresEngine {
     }
 }
 
+/// Sets the password of the environment, unless the URL has one.
+fn add_password(config: &mut Config, variable: Option<OsString>) {
+    if let (None, Some(password)) = (config.get_password(), variable) {
+        config.password(password.as_encoded_bytes());
+    }
+}
+
 /// A NULL of whichever type the column has.
 #[derive(Debug)]
 struct Untyped;
@@ -161,4 +173,18 @@ fn from_postgres(
         Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.into(),
         _ => (row.try_get::<_, Option<String>>(index)?).map_or(Value::Null, Value::Text),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn password_of_the_environment_is_taken_where_the_url_has_none() {
+        for (url, expected) in [("postgres://u@h/d", "env"), ("postgres://u:own@h/d", "own")] {
+            let mut config: Config = url.parse().expect("a URL");
+            add_password(&mut config, Some("env".into()));
+            assert_eq!(config.get_password(), Some(expected.as_bytes()));
+        }
+    }
 }
