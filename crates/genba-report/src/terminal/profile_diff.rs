@@ -1,6 +1,6 @@
 //! `genba diff`: two profiles side by side.
 
-use genba_model::{Estimate, FunctionDiff, ProfileDiff};
+use genba_model::{Estimate, FunctionDiff, LineDiff, ProfileDiff};
 use genba_units::format;
 
 use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
@@ -21,6 +21,11 @@ pub fn profile_diff(diff: &ProfileDiff, rows: usize, screen: Screen) -> String {
     functions(&mut out, diff, rows, screen);
     lines(&mut out, diff, rows, screen);
     instructions(&mut out, diff, rows, screen);
+    let least = least_listed(diff);
+    let hidden = least_noticeable(diff)..least;
+    if (diff.functions.iter()).any(|one| hidden.contains(&one.change.value.abs())) {
+        super::remark(&mut out, &wording::not_listed(diff, least), screen);
+    }
     for note in diff.notes.iter().take(MAX_REMARKS) {
         super::remark(&mut out, note, screen);
     }
@@ -51,9 +56,16 @@ fn side(time: Option<Estimate>, unit: TimeUnit) -> String {
     time.map_or_else(|| "—".to_owned(), |time| unit.amount(time.value))
 }
 
-/// Time of a run of the side that takes longer.
-fn larger(diff: &ProfileDiff, unit: TimeUnit) -> f64 {
-    unit.whole(&diff.before).max(unit.whole(&diff.after))
+/// Smallest change that is noticeable.
+fn least_noticeable(diff: &ProfileDiff) -> f64 {
+    let unit = TimeUnit::of(diff);
+    MIN_SHARE_OF_CHANGE * unit.whole(&diff.before).max(unit.whole(&diff.after))
+}
+
+/// Smallest change that is listed: it is noticeable, and more than chance can make of the samples.
+fn least_listed(diff: &ProfileDiff) -> f64 {
+    let by_chance = wording::least_change(diff).unwrap_or(0.0);
+    by_chance.max(least_noticeable(diff))
 }
 
 fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
@@ -74,15 +86,16 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
     columns.extend([Column::flexible("function", 14), Column::flexible("", 14)]);
     let mut table = Table::new(columns);
     // Functions that neither moved nor changed noticeably are not shown.
-    let whole = larger(diff, unit);
+    let least = least_listed(diff);
+    let by_chance = wording::least_change(diff).unwrap_or(0.0);
     let is_shown = |one: &&FunctionDiff| {
-        !timed || !one.moved.is_empty() || one.change.value.abs() >= MIN_SHARE_OF_CHANGE * whole
+        let change = one.change.value.abs();
+        !timed || change >= least || !one.moved.is_empty() && change >= by_chance
     };
     if !diff.functions.iter().any(|one| is_shown(&one)) {
         out.push_str(&format!(
-            "  no function changed by more than {} of {}\n",
-            format::share(MIN_SHARE_OF_CHANGE),
-            unit.whole_name()
+            "  no function changed by {} or more\n",
+            unit.amount(least)
         ));
         return;
     }
@@ -110,7 +123,9 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
 }
 
 fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
-    if diff.lines.is_empty() {
+    let least = least_listed(diff);
+    let is_shown = |line: &&LineDiff| (line.after - line.before).abs() >= least;
+    if !diff.lines.iter().any(|line| is_shown(&line)) {
         return;
     }
     let unit = TimeUnit::of(diff);
@@ -121,7 +136,7 @@ fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
         Column::flexible("", 12),
         Column::flexible("", 12),
     ]);
-    for line in diff.lines.iter().take(rows) {
+    for line in diff.lines.iter().filter(is_shown).take(rows) {
         let inside = match (&line.inside_before, &line.inside_after) {
             (Some(before), Some(after)) if before != after => format!("now in {after}"),
             _ => String::new(),
@@ -144,7 +159,7 @@ fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Scree
         (one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).abs()
     };
     let unit = TimeUnit::of(diff);
-    let least = MIN_SHARE_OF_CHANGE * larger(diff, unit);
+    let least = least_listed(diff);
     let mut all: Vec<_> = (diff.instructions.iter())
         .filter(|one| gap(one) >= least)
         .collect();

@@ -12,6 +12,28 @@ fn trial_on_a_terminal() {
 }
 
 #[test]
+fn changes_of_single_samples_are_not_listed() {
+    let mut diff = difference();
+    diff.before.samples = 400;
+    let noise = &mut diff.functions[2];
+    noise.change.value = diff.before.seconds.unwrap() / 400.0;
+    let mut line = diff.lines[0].clone();
+    (line.line, line.before, line.after) = (77, 0.0, noise.change.value);
+    diff.lines.push(line);
+    let text = terminal::profile_diff(&diff, 20, Screen::default());
+    assert!(text.contains("main") && text.contains("mix.cc:5"), "{text}");
+    assert!(!text.contains("noise") && !text.contains(":77"), "{text}");
+    assert!(
+        text.contains("changes of less than 600 µs are not listed"),
+        "{text}"
+    );
+    // Where the number of samples is unknown, nothing says that it is chance.
+    diff.before.samples = 0;
+    let text = terminal::profile_diff(&diff, 20, Screen::default());
+    assert!(text.contains("noise") && text.contains(":77"), "{text}");
+}
+
+#[test]
 fn no_variant_is_faster() {
     let mut report = report();
     report.keep = None;

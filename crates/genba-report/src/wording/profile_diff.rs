@@ -29,14 +29,6 @@ impl TimeUnit {
         }
     }
 
-    /// Returns what a time of a whole side is called: `a run`.
-    pub(crate) fn whole_name(self) -> &'static str {
-        match self {
-            Self::Seconds => "a run",
-            Self::Share => "the samples",
-        }
-    }
-
     /// Returns the time of a whole side.
     pub(crate) fn whole(self, side: &DiffSide) -> f64 {
         match self {
@@ -64,18 +56,30 @@ impl TimeUnit {
 /// is as likely on either side: 2 · 2⁻⁶).
 const MIN_SAMPLES_OF_CHANGE: f64 = 6.0;
 
+/// Returns the smallest change that is more than what the number of samples allows by chance; `None` where that is unknown.
+pub(crate) fn least_change(diff: &ProfileDiff) -> Option<f64> {
+    let unit = TimeUnit::of(diff);
+    // A side's time is the mean of all its runs, and so are its samples.
+    let per_sample =
+        |side: &DiffSide| (side.samples > 0).then(|| unit.whole(side) / side.samples as f64);
+    let more = per_sample(&diff.before)?.max(per_sample(&diff.after)?);
+    Some(more * MIN_SAMPLES_OF_CHANGE)
+}
+
 /// Returns whether a function changed by more than what its samples allow by chance; never where their number
 /// is unknown.
 pub(crate) fn is_more_than_chance(diff: &ProfileDiff, one: &FunctionDiff) -> bool {
-    let unit = TimeUnit::of(diff);
-    let per_sample = |side: &DiffSide| {
-        let samples = side.samples as f64 / side.runs.max(1.0);
-        unit.whole(side) / samples.max(1.0)
-    };
-    let least = per_sample(&diff.before).max(per_sample(&diff.after)) * MIN_SAMPLES_OF_CHANGE;
     let excludes_zero = one.change.high < 0.0 || one.change.low > 0.0;
     // An interval of one sample on one side and none on the other would exclude zero.
-    excludes_zero && one.change.value.abs() >= least
+    excludes_zero && least_change(diff).is_some_and(|least| one.change.value.abs() >= least)
+}
+
+/// Returns why changes of less than `least` are not listed, although they are noticeable.
+pub(crate) fn not_listed(diff: &ProfileDiff, least: f64) -> String {
+    format!(
+        "changes of less than {} are not listed: they are within what the number of samples allows by chance",
+        TimeUnit::of(diff).amount(least)
+    )
 }
 
 /// Returns where the code of a function moved.
