@@ -31,20 +31,28 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("invalid size {text:?}: write 4096, 64K, 64KiB or 64kB"))
 }
 
+/// Divisor and name of the unit that suits a size in bytes: `(1e6, "MB")`.
+#[must_use]
+pub fn bytes_unit(value: f64) -> (f64, &'static str) {
+    match value.abs() {
+        v if v < 999.5 => (1.0, "B"),
+        v if v < 999_950.0 => (1e3, "kB"),
+        v if v < 999.95e6 => (1e6, "MB"),
+        v if v < 999.95e9 => (1e9, "GB"),
+        _ => (1e12, "TB"),
+    }
+}
+
 /// Bytes in powers of ten, as disks and networks count: `12.4 MB`.
 #[must_use]
 pub fn bytes(value: f64) -> String {
     if !value.is_finite() {
         return "?".to_owned();
     }
-    let (scaled, unit) = match value.abs() {
-        v if v < 999.5 => return format!("{} B", grouped(value)),
-        v if v < 999_950.0 => (value / 1e3, "kB"),
-        v if v < 999.95e6 => (value / 1e6, "MB"),
-        v if v < 999.95e9 => (value / 1e9, "GB"),
-        _ => (value / 1e12, "TB"),
-    };
-    format!("{} {unit}", fixed(scaled, 1))
+    match bytes_unit(value) {
+        (_, "B") => format!("{} B", grouped(value)),
+        (divisor, unit) => format!("{} {unit}", fixed(value / divisor, 1)),
+    }
 }
 
 #[cfg(test)]

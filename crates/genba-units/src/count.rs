@@ -76,20 +76,27 @@ pub fn grouped_decimals(value: f64, decimals: usize) -> String {
     group(&fixed(value, decimals))
 }
 
+/// Divisor and name of the unit that suits a count: `(1e6, " M")`.
+#[must_use]
+pub fn count_unit(value: f64) -> (f64, &'static str) {
+    match value.abs() {
+        v if v < 99_999.5 => (1.0, ""),
+        v if v < 999_950.0 => (1e3, " k"),
+        v if v < 999.95e6 => (1e6, " M"),
+        v if v < 999.95e9 => (1e9, " G"),
+        _ => (1e12, " T"),
+    }
+}
+
 /// A count for reading: `1,288`, `410.2 M`.
 #[must_use]
 pub fn count(value: f64) -> String {
     if !value.is_finite() {
         return "?".to_owned();
     }
-    let (scaled, unit) = match value.abs() {
-        v if v < 99_999.5 => return grouped(value),
-        v if v < 999_950.0 => (value / 1e3, " k"),
-        v if v < 999.95e6 => (value / 1e6, " M"),
-        v if v < 999.95e9 => (value / 1e9, " G"),
-        _ => (value / 1e12, " T"),
-    };
-    format!("{}{unit}", group(&fixed(scaled, 1)))
+    let (divisor, unit) = count_unit(value);
+    let places = usize::from(!unit.is_empty());
+    format!("{}{unit}", group(&fixed(value / divisor, places)))
 }
 
 /// A count with its interval: all digits of an exact one, else as many as are supported:
@@ -104,16 +111,10 @@ pub fn counted(e: &Estimate) -> String {
             "?".to_owned()
         };
     }
-    let (scale, unit) = match e.value.abs() {
-        v if v < 99_999.5 => (1.0, ""),
-        v if v < 999_950.0 => (1e3, " k"),
-        v if v < 999.95e6 => (1e6, " M"),
-        v if v < 999.95e9 => (1e9, " G"),
-        _ => (1e12, " T"),
-    };
+    let (divisor, unit) = count_unit(e.value);
     let most = if unit.is_empty() { 1 } else { 6 };
-    let places = decimals(half / scale, most).min(most);
-    format!("{}{unit}", group(&fixed(e.value / scale, places)))
+    let places = decimals(half / divisor, most).min(most);
+    format!("{}{unit}", group(&fixed(e.value / divisor, places)))
 }
 
 /// A plain number with as many digits as its interval supports, `most` significant ones at

@@ -5,6 +5,7 @@
 //!
 //! **Not here.** Sentences, tables, and which digits an interval supports for whom: callers say which interval.
 
+mod axis;
 mod bytes;
 mod count;
 mod cpu_list;
@@ -23,9 +24,10 @@ pub use percent::parse_share;
 
 /// Formatting of numbers: no digit is printed that the interval does not support.
 pub mod format {
-    pub use crate::bytes::bytes;
+    pub use crate::axis::axis_numbers;
+    pub use crate::bytes::{bytes, bytes_unit};
     pub use crate::count::{
-        count, counted, grouped, grouped_decimals, plain, plural, plural_short, times,
+        count, count_unit, counted, grouped, grouped_decimals, plain, plural, plural_short, times,
     };
     pub use crate::cycles::{cycle_range, cycles, cycles_with_unit};
     pub use crate::digits::decimals;

@@ -201,20 +201,17 @@ fn picture(out: &mut String, sweep: &Sweep) {
 }
 
 fn grid(out: &mut String, sweep: &Sweep, axes: &Axes, points: &[(f64, Estimate)]) {
-    for value in ticks(axes.value(0.0), axes.value(1.0), axes.logarithmic) {
+    let marks = ticks(axes.value(0.0), axes.value(1.0), axes.logarithmic);
+    let labels = metrics::axis_labels(&marks, &sweep.unit);
+    for (value, label) in marks.into_iter().zip(labels) {
         let y = axes.y(value);
-        let around = Estimate {
-            value,
-            low: value * 0.995,
-            high: value * 1.005,
-        };
         let _ = write!(
             out,
             "<line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\" \
              stroke=\"var(--line)\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             LEFT - 7.0,
             y + 3.5,
-            escape_fit(&metrics::amount(&around, &sweep.unit), 20)
+            escape_fit(&label, 20)
         );
     }
     let _ = write!(

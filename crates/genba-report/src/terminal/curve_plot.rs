@@ -23,6 +23,9 @@ pub(crate) struct DrawnCurve {
 /// Ratio of the largest to the smallest value from which the scale is logarithmic.
 const MIN_RATIO_FOR_LOG_SCALE: f64 = 20.0;
 
+/// Share of its value that the axis of a flat curve has above and below it.
+const MARGIN_OF_FLAT_CURVE: f64 = 0.01;
+
 /// Draws the curve in `width` columns and `height` rows.
 pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> DrawnCurve {
     let (width, height) = (width.clamp(10, 400), height.clamp(2, 60));
@@ -32,7 +35,12 @@ pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> DrawnCurve {
         })
     };
     let (left, right) = range(&mut curve.points.iter().map(|point| point.0));
-    let (low, high) = range(&mut curve.points.iter().map(|point| point.1));
+    let (mut low, mut high) = range(&mut curve.points.iter().map(|point| point.1));
+    // An axis without height would have one label on all rows.
+    if low == high {
+        let margin = (low.abs() * MARGIN_OF_FLAT_CURVE).max(f64::MIN_POSITIVE);
+        (low, high) = (low - margin, high + margin);
+    }
     let logarithmic = low > 0.0 && high / low > MIN_RATIO_FOR_LOG_SCALE;
     let scale = |value: f64| if logarithmic { value.ln() } else { value };
     let back = |value: f64| if logarithmic { value.exp() } else { value };

@@ -142,10 +142,10 @@ fn plot(out: &mut String, series: &HistorySeries, changes: &[&HistoryChange], sc
     };
     let columns = width.saturating_sub(LABEL_COLUMNS + 2).max(10);
     let drawn = draw(&curve, columns, PLOT_ROWS);
-    for (value, row) in &drawn.rows {
-        let estimate = genba_model::Estimate::exact(*value);
-        let label = metrics::amount(&estimate, &series.unit);
-        let label = safe_text::fit(&label, LABEL_COLUMNS);
+    let marks: Vec<f64> = drawn.rows.iter().map(|row| row.0).collect();
+    let labels = metrics::axis_labels(&marks, &series.unit);
+    for (label, (_, row)) in labels.iter().zip(&drawn.rows) {
+        let label = safe_text::fit(label, LABEL_COLUMNS);
         out.push_str(&format!("{label:>LABEL_COLUMNS$} ┤{row}\n"));
     }
     let indent = " ".repeat(LABEL_COLUMNS + 2);

@@ -92,8 +92,14 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
         (columns - 14).min(MAX_PLOT_COLUMNS)
     };
     let drawn = draw(&curve, width, PLOT_ROWS);
-    let labels: Vec<String> = (drawn.rows.iter())
-        .map(|(value, _)| safe_text::sanitise(&amount(*value, sweep)))
+    let marks: Vec<f64> = drawn.rows.iter().map(|row| row.0).collect();
+    // A unit of the target's is above the axis.
+    let unit = match sweep.unit.as_str() {
+        unit @ ("seconds" | "bytes") => unit,
+        _ => "",
+    };
+    let labels: Vec<String> = (metrics::axis_labels(&marks, unit).iter())
+        .map(|label| safe_text::sanitise(label))
         .collect();
     let margin = labels
         .iter()
