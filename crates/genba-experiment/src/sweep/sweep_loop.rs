@@ -166,10 +166,19 @@ impl Driver<'_, '_> {
         let looked = self.first_block(&all)?;
         self.check_metric_reported()?;
         let end = self.rounds(&looked, INITIAL_BLOCKS - 1, "initial grid")?;
+        let left_out = all.len() - looked.len();
+        let settings = match left_out {
+            0 => String::new(),
+            _ => format!("{} of the {} settings of ", looked.len(), all.len()),
+        };
         if end.is_some() && self.block < INITIAL_BLOCKS {
             self.notes.push(format!(
-                "the budget was spent after {} of the initial grid",
+                "the budget was spent after {} of {settings}the initial grid",
                 format::plural(u64::from(self.block), "block")
+            ));
+        } else if left_out > 0 {
+            self.notes.push(format!(
+                "the budget sufficed for {settings}the initial grid"
             ));
         }
         if let Some(end) = end {
@@ -338,12 +347,6 @@ impl Driver<'_, '_> {
         self.block += 1;
         looked.sort_unstable();
         if looked.len() < all.len() {
-            self.notes.push(format!(
-                "the budget sufficed for two runs of {} of the {} settings of the initial grid; the \
-                 others were skipped",
-                looked.len(),
-                all.len()
-            ));
             let keep = |index: usize| looked.contains(&index);
             let mut index = 0..;
             self.settings.retain(|_| index.next().is_some_and(keep));

@@ -279,3 +279,16 @@ fn a_sweep_repeats_itself_to_the_last_run() {
         (two.points, two.knees, two.runs)
     );
 }
+
+/// That the budget sufficed for some of the settings, and that it was spent before their blocks were complete, is one sentence.
+#[test]
+fn short_budget_is_reported_once() {
+    let found = swept("N=1..1024:log2", |x| 3.0 * x, 0.01, 1);
+    let notes: Vec<&String> = (found.notes.iter())
+        .filter(|note| note.contains("budget"))
+        .collect();
+    assert_eq!(
+        notes,
+        ["the budget was spent after 3 blocks of 3 of the 11 settings of the initial grid"]
+    );
+}
