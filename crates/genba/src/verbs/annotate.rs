@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use genba_attribution::{AnnotateOptions, AttributionError, ResolvedProfile};
 use genba_case::Case;
 use genba_code::{SourceCache, Syntax};
-use genba_model::{Annotation, Finding};
+use genba_model::{Annotation, Finding, best_fits};
 use genba_report::terminal;
 use genba_units::format;
 
@@ -79,9 +79,11 @@ pub fn run(mut args: Args, output: &Output) -> VerbResult {
         },
         loop_verdict: genba_report::loop_verdict,
     };
-    let annotation = match stored(&args) {
+    let stored = stored(&args);
+    let annotation = match stored_as(&stored, &args.function) {
         Some(annotation) => annotation,
-        None => from_recording(&args, &options, &mut sources)?,
+        None => from_recording(&args, &options, &mut sources)
+            .or_else(|failure| stored_like(&stored, &args.function).ok_or(failure))?,
     };
     if args.json.wanted() {
         output.json(&args.json, "annotation", annotation)?;
@@ -122,9 +124,8 @@ impl AnnotatedCase {
 
     /// The annotation of a function: the stored one, else one of the recording.
     pub fn annotation(&mut self, function: &str) -> Result<Annotation, Failure> {
-        let stored = self.stored.iter().find(|one| one.function == function);
-        if let Some(found) = stored {
-            return Ok(found.clone());
+        if let Some(found) = stored_as(&self.stored, function) {
+            return Ok(found);
         }
         let resolved = match self.resolved.take() {
             Some(resolved) => resolved,
@@ -133,7 +134,7 @@ impl AnnotatedCase {
         let resolved = self.resolved.insert(resolved);
         let options = AnnotateOptions::new(genba_report::loop_verdict);
         let annotation = resolved.annotate(function, &options, &mut self.recording.sources());
-        annotation.map_err(Failure::from)
+        annotation.or_else(|error| stored_like(&self.stored, function).ok_or_else(|| error.into()))
     }
 }
 
@@ -155,15 +156,25 @@ fn function_of_finding(args: &Args) -> Result<Option<String>, Failure> {
     }
 }
 
-/// The annotation stored in the case, if there is one of this function with these options.
-fn stored(args: &Args) -> Option<Annotation> {
+/// The annotations stored in the case, if it has some with these options.
+fn stored(args: &Args) -> Vec<Annotation> {
     if args.raw || args.syntax != SyntaxArg::Intel {
-        return None;
+        return Vec::new();
     }
-    let all = args.recording.case()?.investigation().ok()?;
-    all.annotations
-        .into_iter()
-        .find(|annotation| annotation.function == args.function)
+    let all = (args.recording.case()).and_then(|case| case.investigation().ok());
+    all.map(|one| one.annotations).unwrap_or_default()
+}
+
+/// The stored annotation of the function that has this name.
+fn stored_as(stored: &[Annotation], name: &str) -> Option<Annotation> {
+    stored.iter().find(|one| one.function == name).cloned()
+}
+
+/// The stored annotation of the function that the name means, for when the program is not there any more as it was
+/// recorded: of several the one with most time.
+fn stored_like(stored: &[Annotation], name: &str) -> Option<Annotation> {
+    let fits = best_fits(stored.iter().map(|one| one.function.as_str()), name);
+    fits.first().map(|at| stored[*at].clone())
 }
 
 /// The annotation, made from the recording and the binaries.

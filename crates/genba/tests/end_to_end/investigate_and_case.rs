@@ -57,6 +57,9 @@ fn investigation_measures_profiles_and_writes_a_page() {
     assert!(!diff["lines"].is_null() && diff["functions"][0]["change"]["value"] == 0.0);
     // The case opens where the program is not, and gives the same page again.
     fs::remove_file(prog).expect("the program goes");
+    // Not its name as it is stored, but a name of the same function.
+    let code = stdout_of(here, &["annotate", "-i", case, "digits(unsigned long)"]);
+    assert!(code.contains("div"), "{code}");
     let page = stdout_of(here, &["case", "export", "latest"]);
     assert!(
         page.contains("digits") && page.contains("div"),
