@@ -9,7 +9,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
-use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, ResolvedProfile};
+use genba_attribution::{
+    AnnotateOptions, AttributionError, ProfileOptions, ResolveOptions, ResolvedProfile,
+};
 use genba_code::{SourceCache, Syntax};
 use genba_profile::recording_tail::RecordingTail;
 use genba_profile::sampler::CallGraph;
@@ -268,7 +270,13 @@ fn resolved(tail: &RecordingTail, directory: &Path) -> Result<ResolvedProfile, F
         kernel_names: true,
         ..ResolveOptions::default()
     };
-    ResolvedProfile::open(&path, &options).map_err(Failure::from)
+    ResolvedProfile::open(&path, &options).map_err(|error| match error {
+        AttributionError::NoSamples { .. } => Failure::new(
+            Exit::TargetFailed,
+            "no samples: what is watched used no CPU time in this window; to see what it waits for: genba wait",
+        ),
+        other => other.into(),
+    })
 }
 
 /// Runs the live view until q, Ctrl-C or the deadline.

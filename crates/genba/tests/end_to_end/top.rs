@@ -90,3 +90,24 @@ fn once_shows_how_the_time_of_threads_divides() {
         "its own processes are not a target: {out}"
     );
 }
+
+#[test]
+fn window_of_an_idle_process_says_that_it_used_no_cpu() {
+    let test = "window_of_an_idle_process_says_that_it_used_no_cpu";
+    let here = scratch();
+    let mut child = std::process::Command::new("sleep")
+        .arg("1000")
+        .spawn()
+        .expect("sleep starts");
+    let pid = child.id().to_string();
+    let line = ["top", "--once", "--window", "300ms", "-p", &pid];
+    let (code, _, err) = run_genba(here.path(), &line);
+    child.kill().expect("it still runs");
+    child.wait().expect("it ends");
+    if code == 4 {
+        genba_testing::skip(test, genba_testing::PERF_EVENT, &err);
+        return;
+    }
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("used no CPU time"), "{err}");
+}
