@@ -170,14 +170,17 @@ fn command_that_names(all: &Investigation) -> Option<String> {
     let profile = all.profile.as_ref().filter(|_| all.findings.is_empty())?;
     let unnamed = profile::unnamed_generated_share(profile);
     let named = all.annotations.iter().map(|one| one.share.value);
-    if unnamed <= named.fold(0.0, f64::max) || all.attached.is_some() {
+    if unnamed <= named.fold(0.0, f64::max) {
         return None;
     }
-    let words = profile::naming_command(profile, &all.workload.command)?;
-    Some(format!(
-        "genba investigate -- {}",
-        safe_text::command(&words)
-    ))
+    let words = profile::naming_command(&all.workload.command)?;
+    let command = safe_text::command(&words);
+    match all.attached.as_ref().map(|attached| attached.pids.len()) {
+        None => Some(format!("genba investigate -- {command}")),
+        // A process that runs cannot be given flags any more.
+        Some(1) => Some(format!("{command} & genba investigate -p $!")),
+        Some(_) => None,
+    }
 }
 
 fn place_to_annotate(all: &Investigation) -> Option<&str> {
@@ -224,6 +227,15 @@ mod tests {
             next_command(&all).as_deref(),
             Some("genba investigate -- node --perf-basic-prof 'fib it.js'")
         );
+        all.attached = Some(genba_model::AttachedProcesses {
+            pids: vec![4711],
+            seconds: 3.0,
+        });
+        assert_eq!(
+            next_command(&all).as_deref(),
+            Some("node --perf-basic-prof 'fib it.js' & genba investigate -p $!")
+        );
+        all.attached = None;
         // The function that takes more is looked at first.
         let profile = all.profile.as_mut().expect("a profile");
         profile.modules[1].self_share = Estimate::exact(named / 2.0);

@@ -145,11 +145,10 @@ pub(crate) fn unnamed_generated_share(profile: &Profile) -> f64 {
 
 /// Returns the command with the flags that make its runtime name the code that it generates; `None` where it is not a
 /// runtime's with such flags.
-pub(crate) fn naming_command(profile: &Profile, command: &[String]) -> Option<Vec<String>> {
+pub(crate) fn naming_command(command: &[String]) -> Option<Vec<String>> {
     let (program, arguments) = command.split_first()?;
     let is_run = |name: &str| safe_text::file_name(program).starts_with(name);
-    let (_, _, flags, _) = (NAMING_FLAGS.iter())
-        .find(|(module, name, ..)| has_module(profile, module) && is_run(name))?;
+    let (_, _, flags, _) = NAMING_FLAGS.iter().find(|(_, name, ..)| is_run(name))?;
     let flags = flags.iter().map(|flag| (*flag).to_owned());
     let words = std::iter::once(program.clone()).chain(flags);
     Some(words.chain(arguments.iter().cloned()).collect())
