@@ -23,6 +23,7 @@ mod recording_args;
 mod sampling_args;
 mod session;
 mod snapshot_args;
+mod standard_input;
 mod unread_input;
 mod verbs;
 

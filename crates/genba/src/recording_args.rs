@@ -16,6 +16,7 @@ use genba_runtime::script::ScriptError;
 use genba_units::parse_positive_number;
 
 use crate::exit_code::Failure;
+use crate::standard_input;
 
 /// The recording that is read where none is given.
 const DEFAULT_INPUT: &str = "perf.data";
@@ -28,8 +29,8 @@ const WITH_PROFILE: [CaseKind; 2] = [CaseKind::Investigation, CaseKind::Waits];
 pub struct RecordingArgs {
     /// Recording to read: a perf.data file of genba or perf, a case id (or `latest`), or, for report, flame,
     /// diff and export, a profile of another program: collapsed stacks, pprof, callgrind, Firefox
-    /// Profiler [default: perf.data].
-    #[arg(short, long, value_name = "FILE|CASE")]
+    /// Profiler; `-` is standard input [default: perf.data].
+    #[arg(short, long, value_name = "FILE|CASE", value_parser = standard_input::parser())]
     input: Option<PathBuf>,
 
     /// Event to show, of a recording of several events.

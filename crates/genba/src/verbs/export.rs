@@ -13,6 +13,7 @@ use genba_report::wall_flame_graph::Shown;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
+use crate::standard_input;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -72,7 +73,7 @@ Weights are written as they were sampled: totals are those of genba report. Line
 sampled addresses, without skid correction.")]
 pub struct Args {
     /// Recording to read, as with --input.
-    #[arg(value_name = "FILE|CASE")]
+    #[arg(value_name = "FILE|CASE", value_parser = standard_input::parser())]
     from: Option<PathBuf>,
 
     /// Format to write.

@@ -11,6 +11,7 @@ use genba_report::wall_flame_graph::{self, Shown};
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
+use crate::standard_input;
 
 /// Arguments of `genba flame`.
 #[derive(Debug, ClapArgs)]
@@ -24,7 +25,7 @@ use crate::recording_args::RecordingArgs;
 A case of wait or investigate that knows the waits is drawn with them; --on-cpu draws its samples.")]
 pub struct Args {
     /// Recording to read, as with --input.
-    #[arg(value_name = "FILE|CASE")]
+    #[arg(value_name = "FILE|CASE", value_parser = standard_input::parser())]
     from: Option<PathBuf>,
 
     #[command(flatten)]

@@ -8,6 +8,7 @@ use crate::exit_code::{Exit, VerbResult};
 use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
+use crate::standard_input;
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,7 +42,7 @@ enum By {
   genba report 7f3a --off-cpu           the same of a case of wait or investigate")]
 pub struct Args {
     /// Recording to read, as with --input.
-    #[arg(value_name = "FILE|CASE")]
+    #[arg(value_name = "FILE|CASE", value_parser = standard_input::parser())]
     from: Option<std::path::PathBuf>,
 
     #[command(flatten)]

@@ -1,7 +1,8 @@
 //! Profiles of other programs: what genba exports is read back, and files of the programs themselves.
 
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -176,4 +177,24 @@ fn files_of_no_known_format_are_refused_with_the_list() {
     assert!(text.contains("imported from collapsed stacks"), "{text}");
     let (code, _, said) = run_genba(place.path(), &["report", "-e", "Ir", "stacks"]);
     assert!(code == 2 && said.contains("no event named `Ir`"), "{said}");
+}
+
+#[test]
+fn profile_in_a_pipe_is_read() {
+    let place = scratch();
+    for words in [&["report", "-i", "-"][..], &["report", "-"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_genba"))
+            .current_dir(place.path())
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("genba starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        (input.write_all(b"main;parse 30\nmain;print 10\n")).expect("it reads");
+        drop(input);
+        let output = child.wait_with_output().expect("its end");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("parse") && text.contains("75"), "{text}");
+    }
 }
