@@ -16,9 +16,17 @@ pub struct EntryReads {
 
 /// What a function takes from its caller. What a call inside reads is not known and not counted; what
 /// it may change by the System V calling convention for x86-64 is written after it. Behind a jump to
-/// an address that is not known everything is read. `data` is of the same instructions as `code`.
+/// an address that is not known everything is read. The rest of a register that a scalar instruction keeps is no
+/// argument: compilers extract the upper half of one vector into a register that nothing has written. `data` is of the
+/// same instructions as `code`. `never_ran` says of an instruction that nothing jumped there in the runs that the answer
+/// is about, nor came there from a jump above that was not taken.
 #[must_use]
-pub fn entry_reads(code: &[Instruction], data: &[DataFlow], flow: &ControlFlow) -> EntryReads {
+pub fn entry_reads(
+    code: &[Instruction],
+    data: &[DataFlow],
+    flow: &ControlFlow,
+    never_ran: &dyn Fn(&Instruction) -> bool,
+) -> EntryReads {
     /// rax, rcx, rdx, rsi, rdi, r8 to r11, and all vector and mask registers.
     const CHANGED_BY_CALLS: Locations = 0b1111_1100_0111 | ((1 << 40) - 1) << 16;
     let mut found = EntryReads::default();
@@ -50,7 +58,7 @@ pub fn entry_reads(code: &[Instruction], data: &[DataFlow], flow: &ControlFlow) 
         let range = flow.blocks()[block as usize].instructions.clone();
         for index in range.start as usize..range.end as usize {
             let one = &data[index];
-            found.reads |= (one.address_reads | one.data_reads) & !known;
+            found.reads |= (one.address_reads | one.data_reads & !one.kept) & !known;
             known |= one.writes;
             match code[index].flow {
                 Flow::Call(_) | Flow::IndirectCall => known |= CHANGED_BY_CALLS,
@@ -67,6 +75,12 @@ pub fn entry_reads(code: &[Instruction], data: &[DataFlow], flow: &ControlFlow) 
             }
         }
         for &next in &flow.blocks()[block as usize].successors {
+            let start = flow.blocks()[next as usize].instructions.start as usize;
+            // A block that the code above runs into does not begin by a jump.
+            let is_jumped_to = start > 0 && is_jump(code[start - 1].flow);
+            if is_jumped_to && never_ran(&code[start]) {
+                continue;
+            }
             let before = written[next as usize];
             let both = before.map_or(known, |before| before & known);
             if before != Some(both) {
@@ -76,6 +90,13 @@ pub fn entry_reads(code: &[Instruction], data: &[DataFlow], flow: &ControlFlow) 
         }
     }
     found
+}
+
+fn is_jump(flow: Flow) -> bool {
+    matches!(
+        flow,
+        Flow::Jump(_) | Flow::CondJump(_) | Flow::IndirectJump | Flow::Return
+    )
 }
 
 #[cfg(test)]
@@ -96,6 +117,7 @@ mod tests {
             &code,
             &data_flow(Architecture::X86_64, bytes, 0x1000).expect("x86-64"),
             &flow,
+            &|_| false,
         )
         .reads
     }
@@ -119,6 +141,37 @@ mod tests {
     }
 
     #[test]
+    fn half_of_a_register_that_is_kept_is_no_argument() {
+        // movhlps xmm1, xmm0; ret
+        assert_eq!(of(&[0x0f, 0x12, 0xc8, 0xc3]) & (XMM0 | XMM0 << 1), XMM0);
+        // movhlps xmm0, xmm0; ret
+        assert!(of(&[0x0f, 0x12, 0xc0, 0xc3]) & XMM0 != 0);
+        // cvtsi2sd xmm0, edi; ret
+        assert_eq!(of(&[0xf2, 0x0f, 0x2a, 0xc7, 0xc3]) & (RDI | XMM0), RDI);
+    }
+
+    #[test]
+    fn way_that_nothing_took_hands_nothing_on() {
+        // test edi, edi; je +1; ret; jmp +0x100
+        let bytes = [0x85, 0xff, 0x74, 0x01, 0xc3, 0xe9, 0, 1, 0, 0];
+        let code = Disassembler::x86_64(Syntax::Intel).disassemble(&bytes, 0x1000, &|_| None);
+        let data = data_flow(Architecture::X86_64, &bytes, 0x1000).expect("x86-64");
+        let flow = ControlFlow::build(&code);
+        let exits = |never_ran: &dyn Fn(&Instruction) -> bool| {
+            entry_reads(&code, &data, &flow, never_ran).exits.len()
+        };
+        assert_eq!(exits(&|_| false), 1);
+        assert_eq!(exits(&|one| one.address == 0x1005), 0);
+        // Code that the code above runs into does not begin by a jump: nop; test edi, edi; jne -5; jmp +0x100
+        let bytes = [0x90, 0x85, 0xff, 0x75, 0xfb, 0xe9, 0, 1, 0, 0];
+        let code = Disassembler::x86_64(Syntax::Intel).disassemble(&bytes, 0x1000, &|_| None);
+        let data = data_flow(Architecture::X86_64, &bytes, 0x1000).expect("x86-64");
+        let flow = ControlFlow::build(&code);
+        let found = entry_reads(&code, &data, &flow, &|one| one.address == 0x1001);
+        assert!(found.reads & RDI != 0 && found.exits.len() == 1);
+    }
+
+    #[test]
     fn tail_jump_hands_on_what_was_not_written() {
         // xor esi, esi; jmp +0x100
         let bytes = [0x31, 0xf6, 0xe9, 0, 1, 0, 0];
@@ -128,6 +181,7 @@ mod tests {
             &code,
             &data_flow(Architecture::X86_64, &bytes, 0x1000).expect("x86-64"),
             &flow,
+            &|_| false,
         );
         let (target, written) = found.exits[0];
         assert!(target == 0x1107 && written & RSI != 0 && written & RDI == 0);
@@ -144,7 +198,7 @@ mod tests {
         let never = |_: &Instruction| false;
         let of = |targets: &[u64], never_ran: &dyn Fn(&Instruction) -> bool| {
             let flow = ControlFlow::build_with(&code, |_| targets.to_vec(), never, never_ran);
-            entry_reads(&code, &data, &flow).reads
+            entry_reads(&code, &data, &flow, never_ran).reads
         };
         let found = of(&[0x1002], &|one| one.address >= 0x1006);
         assert!(found & RSI != 0 && found & RDI == 0 && found & XMM0 == 0);

@@ -244,8 +244,17 @@ impl SeenWays {
         };
         let seen_targets =
             |jump: &Instruction| self.jumps.get(&point(jump)).cloned().unwrap_or_default();
-        let never_ran = |one: &Instruction| !self.blocks.contains(&point(one));
-        ControlFlow::build_with(code, seen_targets, |_| false, never_ran)
+        ControlFlow::build_with(
+            code,
+            seen_targets,
+            |_| false,
+            |one| self.never_began(one, module),
+        )
+    }
+
+    fn never_began(&self, block: &Instruction, module: u32) -> bool {
+        let address = block.address;
+        !self.blocks.contains(&CodePoint { module, address })
     }
 }
 
@@ -329,7 +338,8 @@ impl ReadsOfEntries {
             let code = disassemble(binary, from, to, Syntax::Intel).ok()?;
             let data = data_flow_of(binary, from, to).ok()?;
             let flow = seen.flow_of(&code, entry.module);
-            Some(Arc::new(entry_reads(&code, &data, &flow)))
+            let never_ran = |one: &Instruction| seen.never_began(one, entry.module);
+            Some(Arc::new(entry_reads(&code, &data, &flow, &never_ran)))
         });
         found.clone()
     }

@@ -82,6 +82,11 @@ pub enum Fix {
         /// The function of the C library that handles one character.
         function: String,
     },
+    /// Round by an instruction in place of a call.
+    RoundInline {
+        /// The function of the mathematical library.
+        function: String,
+    },
     /// Test for the dominant target of an indirect call.
     TestTarget {
         /// The target.

@@ -61,6 +61,7 @@ mod strides;
 mod synthetic;
 mod tally;
 mod unasked_results;
+mod unread_results;
 
 pub use advancing_calls::AdvancingCall;
 pub use allocation_paths::AllocationPath;
@@ -95,3 +96,4 @@ pub use silent_stores::SilentStore;
 pub use strides::Stride;
 pub use tally::Seen;
 pub use unasked_results::UnaskedResult;
+pub use unread_results::UnreadResult;

@@ -35,6 +35,7 @@ use crate::same_loads::{self, SameLoad};
 use crate::sharing::{self, SharedLine};
 use crate::silent_stores::{self, SilentStore};
 use crate::unasked_results::{self, UnaskedResult};
+use crate::unread_results::{UnreadResult, UnreadResults};
 use crate::{burst_limits, burst_weights};
 
 /// What the bursts of a run showed, by place. Shares are of what bursts saw; exact counts scale
@@ -77,6 +78,9 @@ pub struct Observations {
     /// Calls whose result is not always asked for.
     #[serde(default)]
     pub unasked_results: Vec<UnaskedResult>,
+    /// Calls whose results are given back unread.
+    #[serde(default)]
+    pub unread_results: Vec<UnreadResult>,
     /// Loops whose runs repeat earlier ones.
     #[serde(default)]
     pub repeated_loops: Vec<RepeatedLoop>,
@@ -329,6 +333,8 @@ pub fn observe(
     let mut threads: Vec<(i32, u32)> = bursts.iter().map(|one| (one.pid, one.thread)).collect();
     threads.sort_unstable();
     threads.dedup();
+    let mut unread = UnreadResults::new();
+    let redundant = redundant_calls::redundant_calls(bursts, code, &kernel, &mut unread);
     Observations {
         modules: watched.modules.clone(),
         regions: watched.regions.clone(),
@@ -345,7 +351,8 @@ pub fn observe(
         partly_stored_loads: partly_stored_loads::partly_stored_loads(bursts),
         same_loads: same_loads::same_loads(bursts),
         operand_values: operand_values::operand_values(bursts),
-        redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),
+        redundant_calls: redundant,
+        unread_results: unread.list(),
         unasked_results: unasked_results::unasked_results(bursts, code, &kernel),
         repeated_loops: repeated_loops::repeated_loops(bursts, code),
         loops_again: loops_again::loops_again(bursts, code),

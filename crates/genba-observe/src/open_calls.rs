@@ -130,6 +130,8 @@ pub(crate) struct Open {
     pub stored: NetStores,
     /// If it is one of the allocator.
     heap_call: Option<HeapCall>,
+    /// Whether it gives memory back, or is called by what does.
+    pub freeing: bool,
     /// Whether it is a library's comparison.
     compares: bool,
     heap: HeapUse,
@@ -151,6 +153,20 @@ pub(crate) struct Made {
 }
 
 impl Open {
+    /// Begins and ends of the blocks that it allocated and did not free.
+    pub(crate) fn live_blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let live = self.heap.blocks.iter().filter(|(_, block)| !block.1);
+        live.map(|(begin, block)| (*begin, block.0))
+    }
+
+    /// The block that it gives back, if it is a function of the allocator for that.
+    pub(crate) fn gives_back(&self) -> Option<u64> {
+        match self.heap_call {
+            Some(HeapCall::Frees(begin)) => Some(begin),
+            _ => None,
+        }
+    }
+
     /// Whether it is a call of an allocator.
     pub(crate) fn allocates(&self) -> bool {
         matches!(self.heap_call, Some(HeapCall::Allocates { .. }))
@@ -201,6 +217,7 @@ pub(crate) fn opened(
         watched: !unseen(frame.target.module),
         stored: NetStores::default(),
         heap_call: allocates.or(frees),
+        freeing: frees.is_some(),
         compares: code.compares(frame.target),
         heap: HeapUse::default(),
         of_allocator: 0,

@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 
-use genba_model::{Burst, CodePoint, Estimate};
+use genba_model::{Burst, CodePoint, Estimate, Observed};
 use serde::{Deserialize, Serialize};
 
 use crate::byte_map::ByteMap;
@@ -25,6 +25,7 @@ use crate::fast_hash::{FastMap, FastSet, mix};
 use crate::open_calls::{FIRST_ADDRESS, Open, inherit, inside, made, opened, results};
 use crate::recaptures::{Recaptured, Recaptures};
 use crate::tally::{BurstShare, Seen, Tally};
+use crate::unread_results::UnreadResults;
 
 /// A call instruction of whose executions some did the same as an earlier one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -167,11 +168,12 @@ struct Totals {
 }
 
 /// Finds calls that repeat earlier ones, those with the largest share of instructions first.
-/// `unseen` says which modules are not watched (the vDSO).
+/// `unseen` says which modules are not watched (the vDSO). What becomes of what calls make is followed beside.
 pub(crate) fn redundant_calls(
     bursts: &[Burst],
     code: &dyn CodeKnowledge,
     unseen: &dyn Fn(u32) -> bool,
+    unread: &mut UnreadResults,
 ) -> Vec<RedundantCall> {
     let mut found = Found {
         tally: Tally::new(),
@@ -190,7 +192,8 @@ pub(crate) fn redundant_calls(
     };
     for burst in bursts {
         found.pid = burst.pid;
-        of_burst(burst, code, unseen, &mut found);
+        of_burst(burst, code, unseen, &mut found, unread);
+        unread.end_of_burst(burst.instructions, burst.weight);
         found.before.clear();
         for (key, site) in found.sites.drain() {
             let totals = found.totals.entry(key).or_default();
@@ -279,6 +282,7 @@ fn of_burst(
     code: &dyn CodeKnowledge,
     unseen: &dyn Fn(u32) -> bool,
     found: &mut Found,
+    unread: &mut UnreadResults,
 ) {
     let mut stack = CallStack::default();
     let mut open: Vec<(Frame, Open)> = Vec::new();
@@ -291,18 +295,30 @@ fn of_burst(
         match change {
             Change::Entered => {
                 if let Some(&frame) = stack.frames().last() {
-                    open.push((frame, opened(&frame, stores, code, unseen)));
+                    let mut one = opened(&frame, stores, code, unseen);
+                    one.freeing |= open.last().is_some_and(|(_, above)| above.freeing);
+                    if one.gives_back().is_none() {
+                        unread.called(&frame);
+                    }
+                    open.push((frame, one));
                 }
             }
             Change::Retargeted => {
                 if let (Some(&frame), Some(top)) = (stack.frames().last(), open.last_mut()) {
-                    *top = (frame, opened(&frame, stores, code, unseen));
+                    let mut one = opened(&frame, stores, code, unseen);
+                    // A stub leads on to where it was called for.
+                    one.freeing |= top.1.freeing;
+                    *top = (frame, one);
                 }
             }
             Change::Left(frames) => {
                 for _ in 0..frames {
                     if let Some((frame, one)) = open.pop() {
                         found.closed(&frame, &one, result);
+                        match one.gives_back() {
+                            Some(begin) => unread.given_back(begin, stack.frames()),
+                            None => unread.returned(&frame, &one),
+                        }
                         if let Some((above, parent)) = open.last_mut() {
                             // As if it had just been stored there.
                             stores += u32::from(one.allocates());
@@ -313,6 +329,11 @@ fn of_burst(
             }
             Change::Lost => open.clear(),
             Change::None => {}
+        }
+        if let Observed::Load { address, value, .. } = event.what
+            && (open.last()).is_none_or(|(_, one)| !one.freeing)
+        {
+            unread.read(address, value);
         }
         inside(
             event,

@@ -59,6 +59,9 @@ pub struct DataFlow {
     /// Registers and flags whose value goes into the result: explicit and implied operands,
     /// what `lea` adds up, the rest of a register of which a part is written.
     pub data_reads: Locations,
+    /// Of these, the registers of which only a part goes into the result, unchanged: what a scalar instruction leaves of its
+    /// destination (`movhlps`, `cvtsi2sd`, `sqrtsd`).
+    pub kept: Locations,
     /// Registers and flags that it changes.
     pub writes: Locations,
     /// Accesses to memory; `lea`, prefetches and long no-operations have none.

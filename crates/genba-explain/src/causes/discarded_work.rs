@@ -7,7 +7,8 @@
 //! none, since its caller does not read it. Or a call changes nothing, and its result is read on one way of a
 //! test only. Or it only answers a test, and cheap tests behind it mostly say no ([`super::expensive_tests`]). Or a
 //! test behind a loop often drops what the loop made ([`super::dropped_loops`]). Or a caller reads
-//! some fields of a result only ([`super::unread_fields`]).
+//! some fields of a result only ([`super::unread_fields`]), or gives back what a call made for it unread
+//! ([`super::unread_results`]).
 //!
 //! **Confirmation.** The test before the work.
 //!
@@ -26,6 +27,7 @@ use crate::causes::expensive_tests::expensive_tests;
 use crate::causes::loop_invariant_call::{entries, is_harmless};
 use crate::causes::unasked_results;
 use crate::causes::unread_fields;
+use crate::causes::unread_results;
 use crate::constants::counts::MIN_RESULTS_OF_WORK;
 use crate::constants::gains::MAX_RESIDUAL;
 use crate::constants::observations::{
@@ -60,6 +62,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let buffers = sites.observed.overwritten_buffers.iter();
     found.extend(buffers.filter_map(|one| text(&sites, one)));
     found.extend(unasked_results::candidates(&sites));
+    found.extend(unread_results::candidates(&sites));
     for number in 0..input.functions.len() {
         found.extend(results(&sites, number));
         found.extend(of_callees(&sites, number));

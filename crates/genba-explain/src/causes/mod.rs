@@ -61,5 +61,6 @@ pub(crate) mod unoptimised_build;
 pub(crate) mod unpredictable_branch;
 mod unread_clears;
 mod unread_fields;
+mod unread_results;
 mod whole_numbers;
 mod wrapped_counters;

@@ -480,3 +480,7 @@ pub(crate) const MAX_INSTRUCTIONS_OF_COUNTED_BITS: usize = 10;
 
 /// The largest whole exponent of a power that some multiplications replace. Chosen: squaring takes eight of them at most.
 pub(crate) const MAX_MULTIPLIED_POWER: f64 = 32.0;
+
+/// Share of the calls of a loop that round a number, from which on others keep nothing: a vector that grows now and then.
+/// Chosen.
+pub(crate) const MIN_SHARE_OF_ROUNDING: f64 = 0.99;

@@ -316,7 +316,7 @@ fn arguments_of(input: &AnalysisInput, target: &CallTarget) -> Vec<Location> {
     else {
         return POINTER_ARGUMENTS[..2].to_vec();
     };
-    let taken = entry_reads(&callee.code, &callee.data, &callee.flow).reads;
+    let taken = entry_reads(&callee.code, &callee.data, &callee.flow, &|_| false).reads;
     let mut all = POINTER_ARGUMENTS.to_vec();
     all.retain(|location| taken >> location & 1 == 1);
     all

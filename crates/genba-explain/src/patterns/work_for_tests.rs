@@ -129,7 +129,7 @@ fn taken_by(input: &AnalysisInput, function: &FunctionInput, call: usize) -> Loc
         let callee = index_of(input, &target.function, &target.module);
         let callee = callee.map(|index| &input.functions[index]);
         match callee.filter(|callee| !callee.code.is_empty()) {
-            Some(callee) => entry_reads(&callee.code, &callee.data, &callee.flow).reads,
+            Some(callee) => entry_reads(&callee.code, &callee.data, &callee.flow, &|_| false).reads,
             None if is_mathematics(&target.function) => 0b11 << XMM0,
             None => (ARGUMENTS.iter())
                 .filter(|&&one| one < XMM0)

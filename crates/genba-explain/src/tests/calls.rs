@@ -170,6 +170,32 @@ fn characters_of_a_stream_are_reported_where_each_is_a_call() {
 }
 
 #[test]
+fn rounding_by_calls_is_reported_where_the_loop_calls_hardly_anything_else() {
+    let input = stream("roundf", 24.0);
+    let found = tiny_callee_not_inlined::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.clone()),
+        (Some(1), vec![3])
+    );
+    let function = "roundf".to_owned();
+    assert_eq!(found[0].fix, Fix::RoundInline { function });
+    // A vector that grows now and then; a call in each round.
+    for (executions, expected) in [(ITERATIONS / 1000, 1), (ITERATIONS, 0)] {
+        let mut beside = stream("roundf", 24.0);
+        let mut other = call(3, "grow", executions, 50.0);
+        other.plt = true;
+        beside.functions[1].call_sites.push(other);
+        let found = tiny_callee_not_inlined::detect(&beside);
+        assert_eq!(found.len(), expected, "{executions}");
+    }
+    // The libraries' own loops are not the user's to compile.
+    let mut inside = stream("roundf", 24.0);
+    inside.functions[1].own = false;
+    assert!(tiny_callee_not_inlined::detect(&inside).is_empty());
+}
+
+#[test]
 fn indirect_call_is_found_with_one_dominant_target_only() {
     let mut input = tiny("/src/main.c", 3.0);
     assert!(indirect_call_one_target::detect(&input).is_empty());

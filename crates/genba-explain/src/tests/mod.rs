@@ -81,6 +81,7 @@ mod uncontended_locks;
 mod unequal_comparisons;
 mod unread_clears;
 mod unread_fields;
+mod unread_results;
 mod usual_cases;
 mod usual_outcomes;
 mod window_sums;

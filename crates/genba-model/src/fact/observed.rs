@@ -364,6 +364,19 @@ pub enum ObservedFact {
         /// Number of bursts that it rests on.
         bursts: u32,
     },
+    /// Calls that make something in memory that they allocate, which is given back unread.
+    UnreadResults {
+        /// The function.
+        function: String,
+        /// Calls from here.
+        calls: u64,
+        /// Share of the results that nobody reads.
+        share: Estimate,
+        /// Whether those are handed on to another function, which does not read them either.
+        handed_on: bool,
+        /// Number of bursts that it rests on.
+        bursts: u32,
+    },
     /// Calls that change nothing, and whose result only one way of a test behind them reads.
     UnaskedResults {
         /// The function, if it is always the same.

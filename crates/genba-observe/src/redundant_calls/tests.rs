@@ -23,7 +23,7 @@ fn once(argument: u64, value: u64) -> Vec<BurstEvent> {
 
 fn found(events: Vec<BurstEvent>) -> Vec<RedundantCall> {
     let bursts = vec![burst(events.clone()), burst(events)];
-    redundant_calls(&bursts, &AllOwn, &|_| false)
+    redundant_calls(&bursts, &AllOwn, &|_| false, &mut UnreadResults::new())
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn what_is_made_again_in_other_memory_is_the_same() {
     let bursts: Vec<_> = (0..20)
         .map(|n| burst(maker(n, Making::default())))
         .collect();
-    let all = redundant_calls(&bursts, &AllOwn, &|_| false);
+    let all = redundant_calls(&bursts, &AllOwn, &|_| false, &mut UnreadResults::new());
     let one = all.iter().find(|one| one.target == at(0x100));
     let one = one.and_then(|one| one.made).expect("they make the same");
     assert!(one.seen.share.value > 0.999 && one.distinct_per_burst == 1.0);

@@ -62,6 +62,7 @@ fn every_fix_has_a_sentence() {
         Fix::HideSymbol { function: f() },
         Fix::DefineInHeader { function: f() },
         Fix::UnlockStream { function: f() },
+        Fix::RoundInline { function: f() },
         Fix::SpreadKeys,
         Fix::TestTarget { function: f() },
         Fix::SpecialisedSort,

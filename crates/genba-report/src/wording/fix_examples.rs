@@ -50,6 +50,10 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "while ((c = getc(in)) != EOF)\n    count[c]++;",
             "while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)\n    for (i = 0; i < n; i++)\n        count[buffer[i]]++;",
         ),
+        Fix::RoundInline { .. } => (
+            "out[i] = roundf(in[i] * 255);",
+            "out[i] = (uint8_t)(in[i] * 255 + 0.5f); /* in[i] is not negative */",
+        ),
         Fix::SpreadKeys => (
             "while (*key) hash += *key++;",
             "while (*key) hash = (hash ^ *key++) * 0x100000001b3;\nhash ^= hash >> 32;",

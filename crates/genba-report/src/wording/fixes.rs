@@ -96,6 +96,14 @@ pub(super) fn sentence(fix: &Fix) -> String {
                  `flockfile` holds it), or handle a buffer that `fread` fills or `fwrite` takes."
             );
         }
+        Fix::RoundInline { function } => {
+            return format!(
+                "Compile for processors with SSE4.1 (-march=x86-64-v2; Rust: -C target-cpu=x86-64-v2), where `floor`, \
+                 `ceil`, `trunc` and `rint` are one instruction (`round`, which rounds halves away from zero, only with \
+                 -ffast-math), or replace `{function}` by a conversion where the number fits an integer: the loop can \
+                 then be vectorised."
+            );
+        }
         Fix::TestTarget { function } => {
             return format!(
                 "Test for `{function}` and inline its body there, with the indirect call for other \

@@ -53,6 +53,7 @@ fn bad(address: u64) -> DataFlow {
         without_memory: None,
         address_reads: 0,
         data_reads: 0,
+        kept: 0,
         writes: 0,
         memory: SmallVec::new(),
         shortcut: Shortcut::None,
@@ -135,13 +136,19 @@ fn registers(raw: &Raw, info: &InstructionInfo, flow: &mut DataFlow) {
         let bit = bit(register);
         explicit |= bit;
         let (reads, writes) = directions(info.op_access(operand));
-        let merges = writes && (is_part(register) || operand == 0 && idiom::keeps_rest(raw));
+        let keeps = writes && operand == 0 && idiom::keeps_rest(raw);
+        let merges = keeps || writes && is_part(register);
         let conditional = matches!(
             info.op_access(operand),
             OpAccess::CondWrite | OpAccess::ReadCondWrite
         );
         if reads || merges || conditional || operand == 0 && idiom::is_conditional_move(raw) {
             flow.data_reads |= bit;
+        }
+        if keeps {
+            flow.kept |= bit;
+        } else if reads {
+            flow.kept &= !bit;
         }
         if writes {
             flow.writes |= bit;

@@ -3,7 +3,7 @@
 //! **Signature.** A function of few instructions that calls nothing and has no loop, called
 //! directly and often where the compiler could not inline it: from another translation unit
 //! ([`across_units`]), or through the procedure linkage table ([`through_plt`]); or one of the C library for a character
-//! of a stream ([`character_streams`]).
+//! of a stream ([`character_streams`]), or that rounds a number ([`rounding`]).
 //!
 //! **Confirmation.** A build with link-time optimisation; for calls through the PLT one without
 //! interposition of symbols.
@@ -16,6 +16,7 @@
 
 mod across_units;
 mod character_streams;
+mod rounding;
 mod through_plt;
 
 use crate::candidate::Candidate;
@@ -28,6 +29,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = across_units::detect(input);
     found.extend(through_plt::detect(input));
     found.extend(character_streams::detect(input));
+    found.extend(rounding::detect(input));
     found
 }
 

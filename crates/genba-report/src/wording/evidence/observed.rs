@@ -382,6 +382,24 @@ pub(super) fn sentence(fact: &ObservedFact) -> String {
             count(*executions),
             range(share)
         ),
+        ObservedFact::UnreadResults {
+            function,
+            calls,
+            share,
+            handed_on,
+            bursts,
+        } => {
+            let handed = match handed_on {
+                true => ", though they are handed to another function",
+                false => "",
+            };
+            format!(
+                "{} calls of `{function}` from here make something in memory that they allocate, and change nothing \
+                 else; {} of the results are given back before anything has read them{handed} ({bursts} bursts)",
+                count(*calls),
+                range(share)
+            )
+        }
         ObservedFact::UnaskedResults {
             function,
             calls,

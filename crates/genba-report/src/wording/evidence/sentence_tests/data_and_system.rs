@@ -520,6 +520,13 @@ fn facts_about_what_bursts_recorded() {
             share,
             bursts: 30,
         },
+        ObservedFact::UnreadResults {
+            function: s("describe"),
+            calls: 1_000_000,
+            share,
+            handed_on: true,
+            bursts: 30,
+        },
         ObservedFact::UnaskedResults {
             function: Some(s("measure")),
             calls: 1_000_000,
