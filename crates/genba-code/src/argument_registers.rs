@@ -16,8 +16,8 @@ pub struct EntryReads {
 
 /// What a function takes from its caller. What a call inside reads is not known and not counted; what
 /// it may change by the System V calling convention for x86-64 is written after it. Behind a jump to
-/// an address that is not known everything is read. The rest of a register that a scalar instruction keeps is no
-/// argument: compilers extract the upper half of one vector into a register that nothing has written. `data` is of the
+/// an address that is not known everything is read. The rest of a register of which an instruction writes a part is no
+/// argument: compilers put a condition, or the upper half of a vector, into one that nothing has written. `data` is of the
 /// same instructions as `code`. `never_ran` says of an instruction that nothing jumped there in the runs that the answer
 /// is about, nor came there from a jump above that was not taken.
 #[must_use]
@@ -141,7 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_register_that_is_kept_is_no_argument() {
+    fn rest_of_a_register_that_is_kept_is_no_argument() {
+        // test edi, edi; sete sil; movzx eax, sil; ret
+        let condition = [
+            0x85, 0xff, 0x40, 0x0f, 0x94, 0xc6, 0x40, 0x0f, 0xb6, 0xc6, 0xc3,
+        ];
+        assert_eq!(of(&condition) & (RDI | RSI), RDI);
+        // or sil, dil; ret
+        assert!(of(&[0x40, 0x08, 0xfe, 0xc3]) & RSI != 0);
         // movhlps xmm1, xmm0; ret
         assert_eq!(of(&[0x0f, 0x12, 0xc8, 0xc3]) & (XMM0 | XMM0 << 1), XMM0);
         // movhlps xmm0, xmm0; ret

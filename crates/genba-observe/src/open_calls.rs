@@ -211,7 +211,8 @@ pub(crate) fn opened(
         read_address: false,
         object,
         registers: known.map_or(0, |registers| registers.integer),
-        began: stores,
+        // Its own return address, if it is stored already, is nobody's input: it differs from place to place.
+        began: stores.saturating_sub(u32::from(frame.stack.is_some())),
         instructions: 0,
         arguments_known: known.is_some(),
         watched: !unseen(frame.target.module),

@@ -385,7 +385,9 @@ impl Found {
         };
         let moved = telling && one.read_address && known_contents;
         self.moved.count(key, moved);
-        if site.last_result.replace(result) == Some(result) {
+        // A function that returns a structure leaves it on its caller's stack.
+        let whole_result = mix(result, left.unwrap_or(0));
+        if site.last_result.replace(whole_result) == Some(whole_result) {
             totals.same_results += 1;
         }
         if let Some(last) = site.last.replace(inputs) {

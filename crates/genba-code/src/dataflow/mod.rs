@@ -60,7 +60,7 @@ pub struct DataFlow {
     /// what `lea` adds up, the rest of a register of which a part is written.
     pub data_reads: Locations,
     /// Of these, the registers of which only a part goes into the result, unchanged: what a scalar instruction leaves of its
-    /// destination (`movhlps`, `cvtsi2sd`, `sqrtsd`).
+    /// destination (`movhlps`, `cvtsi2sd`, `sqrtsd`), and one that writes a byte of it (`setne`).
     pub kept: Locations,
     /// Registers and flags that it changes.
     pub writes: Locations,

@@ -1,6 +1,7 @@
 //! The same bytes scanned from many starts, moves by a distance that varies, and their near misses.
 
-use genba_model::{Fact, QuadraticFact};
+use genba_model::{CodePoint, Estimate, Fact, QuadraticFact};
+use genba_observe::{AdvancingCall, Seen};
 use iced_x86::code_asm::*;
 
 use crate::candidate::Candidate;
@@ -109,6 +110,36 @@ fn shorter_scans_pass_all_memory_many_times_and_not_with_all_other_work() {
     assert!(!is_found(800, 1e6, false), "long scans only");
     assert!(!is_found(800, 2e5, true), "the program does all again");
     assert!(!is_found(200, 4e4, false), "lines");
+}
+
+#[test]
+fn scans_that_go_on_where_the_one_before_ended_are_of_another_pass() {
+    let is_found = |bytes_per_call| {
+        let mut input = program(vec![scan(60_000, Beside::Nothing)]);
+        input.program.input_bytes = Some(160_000);
+        input.program.max_rss_bytes = Some(5e6);
+        let mut all = observations();
+        let entry = CodePoint {
+            module: 0,
+            address: input.functions[0].code[0].address,
+        };
+        all.modules = vec![input.functions[0].module.clone()];
+        all.advancing_calls.push(AdvancingCall {
+            at: entry,
+            target: entry,
+            argument: 0,
+            seen: Seen {
+                share: Estimate::exact(1.0),
+                executions: 4,
+                bursts: 4,
+            },
+            bytes_per_call,
+        });
+        input.observed = Some(all);
+        !quadratic::detect(&input).is_empty()
+    };
+    assert!(is_found(20.0), "a token further each time");
+    assert!(!is_found(40_000.0));
 }
 
 /// `while (n > 0) { do p++; while ((*p & 0xc0) == 0x80); n--; }`: letters of two bytes are passed until so many

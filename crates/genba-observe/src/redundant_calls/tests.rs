@@ -16,6 +16,7 @@ fn once(argument: u64, value: u64) -> Vec<BurstEvent> {
         load(0x104, argument, 8, value),
         store(0x108, 0x7ff0, 8, 0, value),
         load(0x10c, 0x7ff0, 8, value),
+        load(0x110, 0x7ff8, 8, 0x15),
         ret(0x110, 2 * value),
         block(0x15, 2),
     ]
@@ -74,9 +75,10 @@ fn system_calls_and_callers_of_them_are_not_judged() {
 /// As [`once`], from 0x20.
 fn again(argument: u64, value: u64) -> Vec<BurstEvent> {
     let mut events = once(argument, value);
-    events[0].at = at(0x20);
+    events[0] = store(0x20, 0x7ff8, 8, 0, 0x25);
     events[1].at = at(0x20);
-    events[7].at = at(0x25);
+    events[6] = load(0x110, 0x7ff8, 8, 0x25);
+    events[8].at = at(0x25);
     events
 }
 
@@ -107,7 +109,7 @@ fn copy_of_what_the_other_place_read_is_the_same() {
 fn same_hash_of_a_copy_with_other_bytes_behind_it_is_the_same() {
     // What is read has more bytes than what counts: the result tells, if it is a large number.
     let with_result = |mut events: Vec<BurstEvent>, result: u64| {
-        events[6] = ret(0x110, result);
+        events[7] = ret(0x110, result);
         events
     };
     let pair = |n: u64, result: u64| {
@@ -138,7 +140,7 @@ fn call_about_what_moved_has_the_contents_and_result_of_an_earlier_one() {
     // An element with an address in it, at another place each time.
     let element = |n: u64, content: u64, result: u64| {
         let mut events = once((1 << 40) + 64 * n, content);
-        events[6] = ret(0x110, result);
+        events[7] = ret(0x110, result);
         events
     };
     let moved = |all: Vec<RedundantCall>| all.iter().find_map(|one| one.moved);
@@ -175,7 +177,7 @@ fn how_a_comparison_inside_came_out_is_what_it_read() {
     let lookup = |n: u64, behind: u64, answer: u64| {
         let text = (1 << 41) + 100 * (n % 5);
         let mut events = once((1 << 40) + 64 * n, text);
-        events[6] = ret(0x110, text + 7);
+        events[7] = ret(0x110, text + 7);
         let inside = [
             call(0x10d, COMPARER, [0; 6]),
             in_library(load(0xc040, (1 << 42) + 64 * n, 32, behind)),

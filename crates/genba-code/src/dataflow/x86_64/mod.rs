@@ -137,15 +137,16 @@ fn registers(raw: &Raw, info: &InstructionInfo, flow: &mut DataFlow) {
         explicit |= bit;
         let (reads, writes) = directions(info.op_access(operand));
         let keeps = writes && operand == 0 && idiom::keeps_rest(raw);
-        let merges = keeps || writes && is_part(register);
+        let part = writes && is_part(register);
         let conditional = matches!(
             info.op_access(operand),
             OpAccess::CondWrite | OpAccess::ReadCondWrite
         );
-        if reads || merges || conditional || operand == 0 && idiom::is_conditional_move(raw) {
+        if reads || keeps || part || conditional || operand == 0 && idiom::is_conditional_move(raw)
+        {
             flow.data_reads |= bit;
         }
-        if keeps {
+        if keeps || part && !reads {
             flow.kept |= bit;
         } else if reads {
             flow.kept &= !bit;

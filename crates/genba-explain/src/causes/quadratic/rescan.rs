@@ -12,7 +12,8 @@
 //! **Near misses.** Checksums and other reductions (they carry a sum), loops over matrices (so do these),
 //! copies, tokens and lines (short), input that passes through a small buffer (bounded by the size of
 //! the input files, or by what the program read in all, without which nothing is said), partitions of a sort (what they
-//! pass is halved each time).
+//! pass is halved each time), scans that go on where the one before has ended, in a program that goes over its data
+//! many times.
 
 use genba_code::{Flow, MemoryAccess, STACK_POINTER};
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
@@ -128,6 +129,9 @@ impl Scan {
         if passes < MIN_PASSES_OVER_ALL_MEMORY || each < MIN_BYTES_PER_LONG_SCAN && !shorter() {
             return None;
         }
+        if self.go_on(input, each) {
+            return None;
+        }
         let site = vec![self.at];
         let mut one = Candidate::new(Cause::Quadratic, Some(self.function), site, Fix::ScanOnce);
         // Every byte once is left, at most as many as there is memory.
@@ -149,6 +153,20 @@ impl Scan {
                 memory_bytes: memory,
             }),
         )
+    }
+
+    /// Whether scans of so many bytes begin far behind where the one before began, as they were observed: the same bytes
+    /// come again in another pass of the program, not in the next scan.
+    fn go_on(&self, input: &AnalysisInput, each: f64) -> bool {
+        let Some(sites) = ObservedSites::of(input) else {
+            return false;
+        };
+        let entry = sites.point(self.function, 0);
+        let mut calls = sites.observed.advancing_calls.iter();
+        calls.any(|call| {
+            let far = call.bytes_per_call * MIN_PASSES_OVER_ALL_MEMORY > each;
+            far && Some(call.target) == entry
+        })
     }
 }
 
