@@ -70,13 +70,14 @@ struct Trips {
     plain: f64,
 }
 
-/// Whether an instruction moves a vector from or to memory: not to a place of the frame where it is kept across a
-/// call.
+/// Whether an access is to a place of the frame, where registers are kept across a call or make room for others.
+fn is_kept(access: &MemoryAccess) -> bool {
+    access.stack || access.base == Some(STACK_POINTER) && access.index.is_none()
+}
+
+/// Whether an instruction moves a vector from or to memory that is an array's.
 fn vector_bytes(function: &FunctionInput, at: usize) -> Option<u16> {
     let data = &function.data[at];
-    let is_kept = |access: &MemoryAccess| {
-        access.stack || access.base == Some(STACK_POINTER) && access.index.is_none()
-    };
     let access = data.memory.iter().find(|access| !is_kept(access))?;
     (f64::from(access.bytes) >= VECTOR_BYTES).then_some(access.bytes)
 }
@@ -138,9 +139,10 @@ fn trips(function: &FunctionInput, vector: u32) -> Option<Trips> {
         .filter(|&&at| outside(at))
         .map(|&at| function.counts[at])
         .max()?;
+    // A loop that never goes round makes one iteration for each entry.
     let iterations = |index: u32| {
-        let cost = function.loops[index as usize].as_ref();
-        cost.map_or(0, |cost| cost.iterations)
+        let members = function.loop_instructions(index);
+        members.first().map_or(0, |&head| function.counts[head])
     };
     let mut loops: Vec<u32> = members
         .iter()
@@ -164,7 +166,7 @@ fn trips(function: &FunctionInput, vector: u32) -> Option<Trips> {
             let data = &function.data[at];
             let mut memory = data.memory.iter();
             memory.any(|m| {
-                !m.stack && m.bytes > 0 && m.bytes <= MAX_ELEMENT_BYTES && (m.reads == loads)
+                !is_kept(m) && m.bytes > 0 && m.bytes <= MAX_ELEMENT_BYTES && (m.reads == loads)
             })
         })
     };
@@ -177,7 +179,10 @@ fn trips(function: &FunctionInput, vector: u32) -> Option<Trips> {
         .min()?;
     let moved = |at: &usize| {
         let data = &function.data[*at];
-        let memory = data.memory.iter().filter(|m| !m.stack && m.reads == loads);
+        let memory = data
+            .memory
+            .iter()
+            .filter(|m| !is_kept(m) && m.reads == loads);
         memory.map(|m| f64::from(m.bytes)).sum::<f64>()
     };
     let streams = streams(function, &body, loads).max(1) as f64;
@@ -228,7 +233,7 @@ fn work_on_elements(function: &FunctionInput, members: &[usize]) -> f64 {
     let (mut loaded, mut executions) = (0u128, 0u64);
     for &at in members.iter().filter(|&&at| function.counts[at] > 0) {
         let data = &function.data[at];
-        let element = |m: &MemoryAccess| !m.stack && m.bytes > 0 && m.bytes <= MAX_ELEMENT_BYTES;
+        let element = |m: &MemoryAccess| !is_kept(m) && m.bytes > 0 && m.bytes <= MAX_ELEMENT_BYTES;
         let moves = data.memory.iter().any(element);
         let written = data.writes & registers;
         if moves || data.data_reads & loaded != 0 && written != 0 {

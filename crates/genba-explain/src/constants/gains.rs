@@ -354,7 +354,7 @@ pub(crate) const MAX_CONVERSION_RESIDUAL: f64 = 0.6;
 
 /// Core cycles of one direct conversion. Floating-point to text: 25 to 40 ns for the shortest form
 /// (U. Adams, PLDI 2018), a third of that by scaling to an integer; text to floating-point: 10 to
-/// 20 ns (D. Lemire, 2021). The others chosen: digits by a table, a result that is kept and compared
+/// 20 ns (D. Lemire, 2021). The others chosen: digits by a table, some digits added up and the end that is mispredicted, a result that is kept and compared
 /// with the key, a table of names; a character that is stored, and whether there is room for it; of streams the text that is made, without what is put into it; a short
 /// text byte by byte through a table of characters; four numbers and their dots; a line of 100 letters by `memchr`,
 /// by a table of one step a letter, or by an engine that compiles to machine code; a test of what was returned; a
@@ -368,6 +368,7 @@ pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
         ConversionKind::FormatCharacter => [3.0, 1.0, 10.0],
         ConversionKind::FormatText => [12.0, 4.0, 40.0],
         ConversionKind::ParseFloat => [60.0, 20.0, 140.0],
+        ConversionKind::ParseInteger => [20.0, 8.0, 50.0],
         ConversionKind::Scan => [40.0, 15.0, 120.0],
         ConversionKind::LocalTime => [30.0, 4.0, 120.0],
         ConversionKind::TimeText => [80.0, 20.0, 300.0],

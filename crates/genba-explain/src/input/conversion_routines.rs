@@ -73,6 +73,8 @@ pub fn routine(name: &str) -> Option<Routine> {
         "strtod" | "strtof" | "strtold" | "strtod_l" | "strtof_l" | "strtold_l" => {
             plainly(ConversionKind::ParseFloat)
         }
+        "strtol" | "strtoll" | "strtoul" | "strtoull" | "strtoimax" | "strtoumax" | "atoi"
+        | "atol" | "atoll" => plainly(ConversionKind::ParseInteger),
         "ecvt" | "ecvt_r" | "fcvt" | "fcvt_r" | "gcvt" => plainly(ConversionKind::FormatFloat),
         "gmtime" | "gmtime_r" | "timegm" | "localtime" | "localtime_r" | "localtime64_r"
         | "localtime64" | "mktime" | "mktime64" | "timelocal" => plainly(ConversionKind::LocalTime),
@@ -246,6 +248,8 @@ mod tests {
         }
         for (name, kind) in [
             ("inet_ntop", ConversionKind::AddressText),
+            ("__isoc23_strtol@GLIBC_2.38", ConversionKind::ParseInteger),
+            ("__GI_strtoull", ConversionKind::ParseInteger),
             ("iconv_open", ConversionKind::Encoding),
             (
                 "bool std::__detail::__regex_algo_impl<char const*, char, std::__cxx11::regex_traits<char> >",
@@ -261,7 +265,7 @@ mod tests {
         for name in [
             "regexec",
             "take<std::__detail::__regex_algo_impl<char const*> >",
-            "strtol",
+            "strtok",
             "printf_row",
             "localtime_cached",
             "memcpy",

@@ -32,7 +32,26 @@ pub(crate) fn keeper(
         let mut calls = calls.iter();
         calls.any(|call| call.address == at.address && Some(&call.module) == module)
     };
-    let leads = |path: &&AllocationPath| path.through.iter().chain(&path.calls).any(is_counted);
+    // Of a function that jumps on to the allocator a path has only the call: what was counted is not in it.
+    let jumps_on = |at: &CodePoint| {
+        let site = sites.site(*at).and_then(|(function, call)| {
+            let mut all = input.functions[function].call_sites.iter();
+            all.find(|one| one.at == call)
+        });
+        site.is_some_and(|site| {
+            let mut targets = site.targets.iter();
+            targets.any(|target| {
+                let mut calls = calls.iter();
+                calls.any(|call| {
+                    (&call.function, &call.module) == (&target.function, &target.module)
+                })
+            })
+        })
+    };
+    let leads = |path: &&AllocationPath| {
+        let mut all = path.through.iter().chain(&path.calls);
+        all.clone().any(is_counted) || all.next().is_some_and(jumps_on)
+    };
     let paths = || observed.allocation_paths.iter().filter(leads);
     let all: u64 = paths().map(|path| path.allocations).sum();
     if all < MIN_SEEN || observed.bursts < MIN_BURSTS_FOR_EVENTS {

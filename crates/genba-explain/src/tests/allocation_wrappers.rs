@@ -77,6 +77,32 @@ fn line_that_asks_is_behind_all_wrappers() {
 }
 
 #[test]
+fn function_that_jumps_on_to_the_allocator_has_callers() {
+    let mut input = input(0.5, 12, 360);
+    // The paths begin behind it.
+    let observed = input.observed.as_mut().expect("bursts");
+    for path in &mut observed.allocation_paths {
+        path.calls.remove(0);
+    }
+    let counted = site(&input.functions[0], &[0]);
+    let jump = |function: &str| UserCall {
+        function: function.to_owned(),
+        module: input.functions[0].module.clone(),
+        address: input.functions[0].code[1].address,
+        ..UserCall::default()
+    };
+    let keeper = |call| keeper(&input, &counted, &[&call], 1.0).map(|(site, _)| site.module);
+    let target = &input.functions[1].call_sites[0].targets[0];
+    let (name, module) = (target.function.clone(), target.module.clone());
+    let at_target = UserCall {
+        module,
+        ..jump(&name)
+    };
+    assert_eq!(keeper(at_target).as_deref(), Some("/bin/read_record"));
+    assert_eq!(keeper(jump("another")), None);
+}
+
+#[test]
 fn functions_with_work_of_their_own_and_few_allocations_are_not_wrappers() {
     assert_eq!(found(&input(0.5, 200, 360)), None, "computes");
     assert_eq!(found(&input(0.05, 12, 360)), None, "asks seldom");

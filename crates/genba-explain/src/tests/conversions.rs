@@ -9,6 +9,7 @@ use crate::causes::{costly_conversion, excess_syscalls};
 use crate::input::analysis_input::{
     AnalysisInput, FunctionWithCallees, Place, RuntimeUse, UserCall,
 };
+use crate::input::conversion_routines::routine;
 use crate::input::conversions::{Conversion, ConversionUser};
 use crate::tests::observed_repetition::{observations, point, seen};
 use crate::tests::synthetic::{ALL, function, program};
@@ -125,18 +126,17 @@ fn formats_of_long_strings_and_unknown_formats_are_not_conversions() {
 
 #[test]
 fn conversions_hardly_slower_than_direct_code_are_not_reported() {
-    let parsed = |cycles| {
+    let parsed = |name, cycles| {
+        let kind = routine(name).expect("it converts").kind;
         let calls = calls_of(cycles);
-        costly_conversion::detect(&input(
-            ConversionKind::ParseFloat,
-            "strtod",
-            None,
-            0.5,
-            calls,
-        ))
+        costly_conversion::detect(&input(kind, name, None, 0.5, calls))
     };
-    assert_eq!(parsed(300.0).len(), 1);
-    assert!(parsed(80.0).is_empty());
+    assert_eq!(parsed("strtod", 300.0).len(), 1);
+    assert!(parsed("strtod", 80.0).is_empty());
+    let found = parsed("__isoc23_strtoll", 90.0);
+    let fix = Fix::ConvertDirectly(ConversionKind::ParseInteger);
+    assert_eq!(found[0].fix, fix);
+    assert!(parsed("__isoc23_strtoll", 25.0).is_empty());
 }
 
 #[test]

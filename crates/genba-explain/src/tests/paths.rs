@@ -374,6 +374,8 @@ enum Vectors {
     Searched,
     /// One is kept in the frame and loaded again.
     Kept,
+    /// As copied, but another one makes room in the frame, and there is much to set up.
+    Spilled,
 }
 
 /// A copy of bytes, vectorised: checks, a vector loop, a remainder; so many iterations of both for
@@ -382,8 +384,12 @@ fn vectorised_copy(vectors: f64, remainder: f64, kind: Vectors) -> AnalysisInput
     let (calls, heat) = (CALLS, 0.04);
     let of = |times: f64| (times * calls as f64) as u64;
     let (v, s) = (of(vectors), of(remainder));
-    let mut counts = vec![calls; 14];
-    counts.extend([v; 4]);
+    let (set_up, spills) = match kind {
+        Vectors::Spilled => (150, 2),
+        _ => (11, 0),
+    };
+    let mut counts = vec![calls; set_up + 3];
+    counts.extend(vec![v; 4 + spills]);
     counts.extend([calls; 2]);
     counts.extend([s; 5]);
     counts.push(calls);
@@ -396,7 +402,7 @@ fn vectorised_copy(vectors: f64, remainder: f64, kind: Vectors) -> AnalysisInput
                 a.create_label(),
                 a.create_label(),
             );
-            for _ in 0..11 {
+            for _ in 0..set_up {
                 a.lea(rax, ptr(rdi + rdx))?;
             }
             a.mov(rcx, rdx)?;
@@ -409,6 +415,10 @@ fn vectorised_copy(vectors: f64, remainder: f64, kind: Vectors) -> AnalysisInput
             } else {
                 a.movdqu(xmm0, xmmword_ptr(rsi + r8))?;
                 a.movdqu(xmmword_ptr(rdi + r8), xmm0)?;
+            }
+            for _ in 0..spills / 2 {
+                a.movdqa(xmm1, xmmword_ptr(rsp + 32))?;
+                a.movdqa(xmmword_ptr(rsp + 32), xmm1)?;
             }
             match kind {
                 Vectors::Searched => a.pmovmskb(ecx, xmm0)?,
@@ -430,10 +440,10 @@ fn vectorised_copy(vectors: f64, remainder: f64, kind: Vectors) -> AnalysisInput
         &counts,
         &vec![heat; counts.len()],
         &[
-            (13, calls - of(vectors.min(1.0))),
-            (17, v - of(vectors.min(1.0))),
-            (19, 0),
-            (24, s - of(remainder.min(1.0))),
+            (set_up + 2, calls - of(vectors.min(1.0))),
+            (set_up + spills + 6, v - of(vectors.min(1.0))),
+            (set_up + spills + 8, 0),
+            (set_up + spills + 13, s - of(remainder.min(1.0))),
         ],
     );
     for place in &mut copy.places {
@@ -452,6 +462,16 @@ fn vectorised_loop_of_a_few_elements_is_found() {
             if (elements - 2.0).abs() < 0.01
     )));
     assert!(found[0].residual_fraction.value < 0.6);
+}
+
+#[test]
+fn vectors_that_make_room_in_the_frame_are_no_elements() {
+    let found = short_trip_vector_loop::detect(&vectorised_copy(1.0, 2.0, Vectors::Spilled));
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Loop(LoopFact::ShortTrips { elements, vector_iterations, .. })
+            if (elements - 18.0).abs() < 0.01 && (vector_iterations - 1.0).abs() < 0.01
+    )));
 }
 
 #[test]

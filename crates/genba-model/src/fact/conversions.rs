@@ -21,6 +21,8 @@ pub enum ConversionKind {
     FormatText,
     /// Text to floating-point numbers.
     ParseFloat,
+    /// Text to integers.
+    ParseInteger,
     /// Text by a format to values.
     Scan,
     /// Seconds to date and time of the time zone, or back.

@@ -175,6 +175,7 @@ fn every_fix_has_a_sentence() {
         ConversionKind::FormatCharacter,
         ConversionKind::FormatText,
         ConversionKind::ParseFloat,
+        ConversionKind::ParseInteger,
         ConversionKind::Scan,
         ConversionKind::LocalTime,
         ConversionKind::TimeText,

@@ -169,6 +169,11 @@ pub(super) fn convert_directly(kind: ConversionKind) -> &'static str {
              multiplication or division) and call the library for the rest; or use std::from_chars or \
              fast_float."
         }
+        ConversionKind::ParseInteger => {
+            "Add the digits up in a loop of your own (value = 10 * value + digit), which ends where the text is known to \
+             end, or use std::from_chars: strtol skips space, looks at a locale, a base and a sign in each call, and \
+             needs a text that ends with a zero byte."
+        }
         ConversionKind::Scan => {
             "Parse the fields with strtol, strtod or by hand: sscanf interprets its format and looks \
              for the end of the whole string in each call."

@@ -49,6 +49,9 @@ pub(super) fn sentence(fact: &ConversionFact) -> String {
                 ConversionKind::ParseFloat => {
                     format!("parsing a plain decimal number directly takes {cycles}")
                 }
+                ConversionKind::ParseInteger => {
+                    format!("adding up the digits of a short number directly takes {cycles}")
+                }
                 ConversionKind::Scan => {
                     format!("parsing the same fields without a format takes {cycles}")
                 }

@@ -363,6 +363,7 @@ fn facts_about_conversions_and_paths() {
         ConversionKind::FormatCharacter,
         ConversionKind::FormatText,
         ConversionKind::ParseFloat,
+        ConversionKind::ParseInteger,
         ConversionKind::Scan,
         ConversionKind::LocalTime,
         ConversionKind::Account,
