@@ -21,20 +21,16 @@ use crate::causes::division_as_overflow_check::check_divisions;
 use crate::causes::duplicate_division;
 use crate::causes::wrapped_counters::wrapped_counters;
 use crate::constants::counts::{MIN_TRIPS_TO_PRECOMPUTE_DIVISOR, SELDOM_CALLS_DIVISOR};
-use crate::constants::gains::{
-    DIVISION_SAVED_OF_WAITING, MIN_RECIPROCAL_RESIDUAL, OUTER_LOOP_REST_RESIDUAL,
-    RECIPROCAL_RESIDUAL_HIGH,
-};
+use crate::constants::gains::{MIN_RECIPROCAL_RESIDUAL, OUTER_LOOP_REST_RESIDUAL};
 use crate::constants::model_fit::MIN_PARENT_OF_LOOP;
-use crate::constants::processor::{ISSUE_SLOTS_OF_RECIPROCAL, RECIPROCAL_CYCLES};
+use crate::constants::processor::RECIPROCAL_CYCLES;
 use crate::constants::time_shares::MIN_SHARE_OF_INVARIANT_DIVISION;
 use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::divisions::{
-    Division, Divisor, cycles_of, divisions, time_fact, with_waiting,
+    Division, Divisor, by_reciprocal, cycles_of, divisions, left_without, time_fact, with_waiting,
 };
-use genba_loop_model::{Change, Instead};
 
 /// Finds hot divisions whose divisor keeps its value through many iterations of a loop.
 #[must_use]
@@ -218,17 +214,7 @@ fn candidate(
         .at;
     let mut site = vec![most];
     site.extend(list.iter().map(|one| one.at).filter(|&at| at != most));
-    let change = Change {
-        instead: site
-            .iter()
-            .map(|&at| Instead {
-                at,
-                latency: RECIPROCAL_CYCLES,
-                slots: ISSUE_SLOTS_OF_RECIPROCAL,
-            })
-            .collect(),
-        ..Change::default()
-    };
+    let change = by_reciprocal(&site, None);
     let here = costs.latency(&function.data[most].form);
     let mut found = Candidate::new(
         Cause::LoopInvariantDivisor,
@@ -239,20 +225,8 @@ fn candidate(
     let mut modelled = None;
     match function.loop_after(costs, inner, &change) {
         Some(gain) => {
-            // What comes in the division's place is not known: compares, shifts, more moves.
-            let mut residual_fraction = gain.residual_fraction;
-            let doubled = (RECIPROCAL_RESIDUAL_HIGH * residual_fraction.value)
-                .min((1.0 + residual_fraction.value) / RECIPROCAL_RESIDUAL_HIGH);
-            residual_fraction.high = residual_fraction.high.max(doubled);
-            let waited = function.heat_of(with_waiting(function, site.iter().copied()));
-            let waited = waited / function.loop_heat(inner).max(f64::MIN_POSITIVE);
-            let least = |factor: f64| (1.0 - factor * waited).max(0.0);
-            let [likely, most] = DIVISION_SAVED_OF_WAITING;
-            residual_fraction.value = residual_fraction.value.max(least(likely));
-            residual_fraction.low = residual_fraction.low.max(least(most));
-            residual_fraction.high = residual_fraction.high.max(residual_fraction.value);
-            (found.affected, found.residual_fraction) =
-                around(function, inner, outer, residual_fraction);
+            let left = left_without(function, inner, &site, &gain);
+            (found.affected, found.residual_fraction) = around(function, inner, outer, left);
             modelled = Some(gain.fact());
         }
         None => {

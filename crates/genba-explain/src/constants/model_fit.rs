@@ -12,6 +12,9 @@ pub(crate) const MAX_CHAIN_IN_MEMORY_OF_CYCLES: f64 = 1.2;
 /// Modelled ÷ measured cycles up to which the model fits: tables and clocks are that exact. Chosen.
 pub(crate) const MAX_MODEL_OF_CYCLES: f64 = 1.2;
 
+/// The same from which the model says where the time of a loop goes. Chosen.
+pub(crate) const MIN_MODEL_OF_CYCLES: f64 = 0.8;
+
 /// Cycles that a call's instructions need ÷ its measured ones, below which saving registers runs
 /// beside what the call waits for. Chosen.
 pub(crate) const MIN_ISSUE_PART_OF_CALL: f64 = 0.5;

@@ -2,10 +2,16 @@
 //! divisions share.
 
 use genba_code::Location;
+use genba_loop_model::{Change, Instead};
 use genba_model::{DivisionFact, Estimate};
 
-use crate::constants::processor::INSTRUCTIONS_AFTER_DIVISION;
+use crate::constants::gains::{DIVISION_SAVED_OF_WAITING, RECIPROCAL_RESIDUAL_HIGH};
+use crate::constants::model_fit::MIN_MODEL_OF_CYCLES;
+use crate::constants::processor::{
+    INSTRUCTIONS_AFTER_DIVISION, ISSUE_SLOTS_OF_RECIPROCAL, RECIPROCAL_CYCLES,
+};
 use crate::constants::registers::{RAX, RDX, XMM0};
+use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value, bits};
 
@@ -174,6 +180,47 @@ pub(crate) fn with_waiting(
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// A loop in which multiplications by a reciprocal are in the place of these divisions; masks if the divisor is known
+/// to be a power of two.
+pub(crate) fn by_reciprocal(divisions: &[usize], known: Option<u64>) -> Change {
+    let (latency, slots) = match known.is_some_and(u64::is_power_of_two) {
+        true => (Estimate::exact(1.0), 1.0),
+        false => (RECIPROCAL_CYCLES, ISSUE_SLOTS_OF_RECIPROCAL),
+    };
+    let instead = divisions.iter().map(|&at| Instead { at, latency, slots });
+    Change {
+        instead: instead.collect(),
+        ..Change::default()
+    }
+}
+
+/// Residual fraction of a loop with that change: what comes in the place of divisions is not known (compares, shifts,
+/// more moves), and no more goes than some times what is measured at them, unless the model says where all of the
+/// loop's time goes.
+pub(crate) fn left_without(
+    function: &FunctionInput,
+    index: u32,
+    divisions: &[usize],
+    gain: &LoopGain,
+) -> Estimate {
+    let mut left = gain.residual_fraction;
+    let doubled =
+        (RECIPROCAL_RESIDUAL_HIGH * left.value).min((1.0 + left.value) / RECIPROCAL_RESIDUAL_HIGH);
+    left.high = left.high.max(doubled);
+    let modelled = gain.before.cycles().map_or(0.0, |cycles| cycles.value);
+    if modelled >= MIN_MODEL_OF_CYCLES * gain.measured.value {
+        return left;
+    }
+    let waited = function.heat_of(with_waiting(function, divisions.iter().copied()));
+    let waited = waited / function.loop_heat(index).max(f64::MIN_POSITIVE);
+    let least = |factor: f64| (1.0 - factor * waited).max(0.0);
+    let [likely, most] = DIVISION_SAVED_OF_WAITING;
+    left.value = left.value.max(least(likely));
+    left.low = left.low.max(least(most));
+    left.high = left.high.max(left.value);
+    left
 }
 
 /// Measured cycles for each execution of a division and of what waits for it.

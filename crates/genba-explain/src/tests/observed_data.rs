@@ -12,7 +12,7 @@ use genba_observe::{
 use crate::causes::{false_sharing, field_order, invariant_check, known_operand};
 use crate::input::analysis_input::AnalysisInput;
 use crate::tests::observed_repetition::{observations, point, seen, share_of};
-use crate::tests::synthetic::{call, function, has_fact, program};
+use crate::tests::synthetic::{call, function, has_fact, looped, program};
 
 pub(super) const TIMES: u64 = 10_000_000;
 
@@ -88,6 +88,45 @@ fn division_by_what_is_nearly_always_one_is_found() {
     )));
     assert!(known_operand::detect(&wide_division(0.6, "__divti3")).is_empty());
     assert!(known_operand::detect(&wide_division(0.98, "draw")).is_empty());
+}
+
+/// `for (line = lines; line < end; line++) out[(line->at + line->cap) % line->cap] = line->at`, with this capacity in so many
+/// iterations; samples stand anywhere.
+fn rings(capacity: u64, share: f64) -> AnalysisInput {
+    let mut input = program(vec![looped(12.0, 1, &[0.125; 8], |a| {
+        a.mov(ecx, dword_ptr(rbx))?;
+        a.mov(esi, dword_ptr(rbx + 4))?;
+        a.lea(eax, ptr(rsi + rcx))?;
+        a.xor(edx, edx)?;
+        a.div(ecx)?;
+        a.mov(dword_ptr(rdi + rdx * 4), esi)?;
+        a.add(rbx, 32)
+    })]);
+    let mut observed = observations();
+    observed.operand_values = vec![loaded(point(&input, 0, 1), capacity, share)];
+    input.observed = Some(observed);
+    input
+}
+
+#[test]
+fn loop_of_divisions_by_one_value_is_modelled_without_them() {
+    let left = |capacity, share| {
+        let found = known_operand::detect(&rings(capacity, share));
+        let value = KnownValueKind::Divisor;
+        let all = found
+            .iter()
+            .all(|one| one.fix == Fix::TestForValue { value });
+        assert!(all);
+        found
+            .iter()
+            .map(|one| one.residual_fraction.value)
+            .reduce(f64::min)
+    };
+    let mask = left(8192, 0.99).expect("a mask");
+    let reciprocal = left(8191, 0.99).expect("a multiplication");
+    assert!(mask < reciprocal && reciprocal < 0.9, "{mask} {reciprocal}");
+    assert_eq!(left(8192, 0.6), None);
+    assert_eq!(left(0, 0.99), None);
 }
 
 /// Two calls of a function of the mathematical library, with these second arguments each time.

@@ -1,59 +1,136 @@
 //! Divisors that are nearly always one value: of division instructions, and of the compiler's functions
 //! for integers of 128 bits.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use genba_code::{CostClass, Location};
-use genba_model::{KnownValueKind, ObservedFact};
-use genba_observe::ValueShare;
+use genba_model::{Cause, Estimate, Fix, KnownValueKind, ObservedFact};
+use genba_observe::{OperandValues, ValueShare};
 
 use super::{Scene, Spared};
 use crate::candidate::Candidate;
 use crate::causes::wrapped_counters::wrapping_divisions;
-use crate::constants::observations::{MIN_BURSTS, MIN_SEEN, MIN_USUAL_VALUE};
+use crate::constants::observations::{
+    MIN_BURSTS, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK, MIN_USUAL_VALUE,
+};
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{CallTarget, FunctionInput};
 use crate::input::values::Value;
+use crate::patterns::divisions::{by_reciprocal, left_without};
 use crate::patterns::observed_sites::{ObservedSites, share_of_target};
+
+/// A division by what was loaded.
+struct Known<'a> {
+    at: usize,
+    load: usize,
+    one: &'a OperandValues,
+    usual: ValueShare,
+    integer: bool,
+}
 
 /// Divisions by what was loaded.
 pub(super) fn divisions(scene: &Scene<'_>) -> Vec<Candidate> {
     let function = scene.function;
-    let mut found = Vec::new();
+    let divisions = (0..function.code.len()).filter_map(|at| known(scene, at));
+    let all: Vec<Known<'_>> = divisions.collect();
+    let mut found: Vec<Candidate> = all
+        .iter()
+        .filter_map(|one| scene.of_one_value(&all, one))
+        .collect();
     // Those have a cheaper remedy.
     let wrapping = wrapping_divisions(function);
-    for (at, code) in function.code.iter().enumerate() {
-        if wrapping.contains(&at) {
-            continue;
-        }
-        let integer = code.class == CostClass::Div;
-        let scalar = matches!(code.mnemonic, "divsd" | "divss" | "vdivsd" | "vdivss");
-        if !(integer || scalar) || function.counts[at] == 0 {
-            continue;
-        }
-        let load = match function.data[at].loads() {
-            true => Some(at),
-            false => divisor(function, at).and_then(|value| scene.load_of(value)),
-        };
-        let Some((load, (one, usual))) = load.and_then(|load| Some((load, scene.usual(load)?)))
-        else {
-            continue;
-        };
-        let is_one = usual.value == 1.0f64.to_bits() || usual.value == u64::from(1.0f32.to_bits());
-        let fits = if integer { usual.value != 0 } else { is_one };
-        if !fits || usual.share.low < MIN_USUAL_VALUE {
-            continue;
-        }
+    for one in all.iter().filter(|one| !wrapping.contains(&one.at)) {
         let spared = Spared {
-            site: vec![at],
-            affected: vec![at],
-            share: function.heat[at],
-            executions: function.counts[at],
-            steady: scene.is_steady(load),
+            site: vec![one.at],
+            affected: vec![one.at],
+            share: function.heat[one.at],
+            executions: function.counts[one.at],
+            steady: scene.is_steady(one.load),
         };
-        let candidate = scene.candidate(KnownValueKind::Divisor, usual, spared);
-        found.extend(candidate.map(|found| found.fact(scene.fact(load, one, usual))));
+        let candidate = scene.candidate(KnownValueKind::Divisor, one.usual, spared);
+        let fact = scene.fact(one.load, one.one, one.usual);
+        found.extend(candidate.map(|found| found.fact(fact)));
     }
     found
+}
+
+fn known<'a>(scene: &'a Scene<'_>, at: usize) -> Option<Known<'a>> {
+    let function = scene.function;
+    let code = &function.code[at];
+    let integer = code.class == CostClass::Div;
+    let scalar = matches!(code.mnemonic, "divsd" | "divss" | "vdivsd" | "vdivss");
+    if !(integer || scalar) || function.counts[at] == 0 {
+        return None;
+    }
+    let load = match function.data[at].loads() {
+        true => at,
+        false => divisor(function, at).and_then(|value| scene.load_of(value))?,
+    };
+    let (one, usual) = scene.usual(load)?;
+    let is_one = usual.value == 1.0f64.to_bits() || usual.value == u64::from(1.0f32.to_bits());
+    let fits = if integer { usual.value != 0 } else { is_one };
+    (fits && usual.share.low >= MIN_USUAL_VALUE).then_some(Known {
+        at,
+        load,
+        one,
+        usual,
+        integer,
+    })
+}
+
+impl Scene<'_> {
+    /// The loops of a function whose divisions are by one value, which one constant serves: of all of them, at the
+    /// first.
+    fn of_one_value(&self, all: &[Known<'_>], first: &Known<'_>) -> Option<Candidate> {
+        let function = self.function;
+        let same = |one: &&Known<'_>| one.integer && one.usual.value == first.usual.value;
+        let group: Vec<&Known<'_>> = all.iter().filter(same).collect();
+        if !group.first().is_some_and(|one| one.at == first.at) {
+            return None;
+        }
+        let mut loops: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for one in &group {
+            let index = function.flow.loop_of_instruction(one.at);
+            if let Some(index) = index.filter(|&index| function.is_innermost(index)) {
+                loops.entry(index).or_default().push(one.at);
+            }
+        }
+        let part = first.usual.share;
+        let costs = &self.sites.input.program.costs;
+        let (mut saved, mut affected, mut site, mut executions) =
+            (Vec::new(), Vec::new(), Vec::new(), 0);
+        for (index, divisions) in loops {
+            let change = by_reciprocal(&divisions, Some(first.usual.value));
+            let Some(gain) = function.loop_after(costs, index, &change) else {
+                continue;
+            };
+            let left = left_without(function, index, &divisions, &gain);
+            saved.push(SavedTime {
+                share: Estimate::exact(function.loop_heat(index)),
+                saved: Estimate {
+                    value: part.value * (1.0 - left.value),
+                    low: (part.low * (1.0 - left.high)).max(0.0),
+                    high: part.high * (1.0 - left.low),
+                },
+            });
+            executions += divisions.iter().map(|&at| function.counts[at]).sum::<u64>();
+            site.extend(divisions);
+            affected.extend(function.loop_instructions(index));
+        }
+        let heat = function.heat_of(affected.iter().copied());
+        if saved.is_empty() || heat < MIN_SHARE_OF_REPEATED_WORK {
+            return None;
+        }
+        // The hottest is shown.
+        site.sort_by(|a, b| function.heat[*b].total_cmp(&function.heat[*a]));
+        let kind = KnownValueKind::Divisor;
+        let fix = Fix::TestForValue { value: kind };
+        let mut one = Candidate::new(Cause::KnownOperand, Some(self.number), site, fix);
+        one.affected = affected;
+        one.saves(&saved);
+        one.executions = Some(executions);
+        Some(one.fact(self.fact(first.load, first.one, first.usual)))
+    }
 }
 
 /// The value that a division instruction with register operands divides by.
