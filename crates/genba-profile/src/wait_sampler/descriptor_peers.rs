@@ -1,6 +1,6 @@
 //! Who is at the other end of a pipe or socket.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
@@ -34,6 +34,8 @@ pub struct DescriptorPeers {
     read_at: Option<Instant>,
     /// Socket inodes with the inode of the other end.
     socket_peers: HashMap<String, Option<String>>,
+    /// Sockets that accept connections.
+    listeners: HashSet<String>,
     connections: ConnectionLists,
 }
 
@@ -51,23 +53,35 @@ impl ConnectionLists {
     /// CPU time before the first rest: where lists are short, all ends are known at once.
     const FREE: Duration = Duration::from_millis(40);
 
-    /// The inode at the other end of a TCP connection; `Err` where it is too early to look.
-    fn peer(&mut self, pid: i32, inode: u32) -> Result<Option<u32>, ()> {
+    /// What a TCP socket is; `Err` where it is too early to look.
+    fn socket(&mut self, pid: i32, inode: u32) -> Result<Socket, ()> {
         if self.rests_until.is_some_and(|until| Instant::now() < until) {
             return Err(());
         }
         let before = thread_cpu_time();
         let found = ["tcp", "tcp6"].iter().find_map(|protocol| {
             let path = format!("/proc/{pid}/net/{protocol}");
-            tcp_peer(&std::fs::read_to_string(path).ok()?, inode)
+            tcp_socket(&std::fs::read_to_string(path).ok()?, inode)
         });
         let cost = thread_cpu_time().saturating_sub(before);
         self.spent += cost;
         let rests = self.spent > Self::FREE;
         self.rests_until = rests.then(|| Instant::now() + cost * Self::REST);
-        Ok(found)
+        Ok(found.unwrap_or_default())
     }
 }
+
+/// What the kernel says of a socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Socket {
+    /// Whether it accepts connections.
+    listens: bool,
+    /// The inode at the other end.
+    peer: Option<u32>,
+}
+
+/// State of a socket that listens, of TCP as of Unix sockets (`TCP_LISTEN` of Linux' tcp_states.h).
+const LISTEN: u8 = 10;
 
 impl DescriptorPeers {
     /// The watched processes that have the other end of a pipe or socket: those that may write where
@@ -113,6 +127,11 @@ impl DescriptorPeers {
         }
     }
 
+    /// Whether a socket that was looked up accepts connections.
+    pub fn listens(&self, name: &str) -> bool {
+        self.listeners.contains(name)
+    }
+
     /// CPU time that was spent on lists of connections, which has a limit of its own.
     pub fn spent_on_connections(&self) -> Duration {
         self.connections.spent
@@ -128,11 +147,14 @@ impl DescriptorPeers {
             .strip_suffix(']')?
             .parse()
             .ok()?;
-        let peer = match unix_peer(inode).ok().flatten() {
-            Some(peer) => Some(peer),
-            None => self.connections.peer(pid, inode).ok()?,
+        let socket = match unix_socket(inode).ok().flatten() {
+            Some(socket) => socket,
+            None => self.connections.socket(pid, inode).ok()?,
         };
-        let found = peer.map(|peer| format!("socket:[{peer}]"));
+        if socket.listens {
+            self.listeners.insert(name.to_owned());
+        }
+        let found = socket.peer.map(|peer| format!("socket:[{peer}]"));
         self.socket_peers.insert(name.to_owned(), found.clone());
         found
     }
@@ -180,23 +202,27 @@ impl DescriptorPeers {
     }
 }
 
-/// The inode of the socket with local and remote address exchanged, in the text of
-/// `/proc/net/tcp` (proc_net_tcp(5)).
-fn tcp_peer(text: &str, inode: u32) -> Option<u32> {
-    let row = |line: &str| -> Option<(String, String, u32)> {
+/// A socket in the text of `/proc/net/tcp` (proc_net_tcp(5)); the other end has local and remote address exchanged.
+fn tcp_socket(text: &str, inode: u32) -> Option<Socket> {
+    let row = |line: &str| -> Option<(String, String, u8, u32)> {
         let mut words = line.split_ascii_whitespace().skip(1);
         let (local, remote) = (words.next()?.to_owned(), words.next()?.to_owned());
-        Some((local, remote, words.nth(6)?.parse().ok()?))
+        let state = u8::from_str_radix(words.next()?, 16).ok()?;
+        Some((local, remote, state, words.nth(5)?.parse().ok()?))
     };
-    let (local, remote, _) = text.lines().filter_map(row).find(|row| row.2 == inode)?;
-    text.lines()
+    let (local, remote, state, _) = text.lines().filter_map(row).find(|row| row.3 == inode)?;
+    let peer = text
+        .lines()
         .filter_map(row)
-        .find(|row| row.0 == remote && row.1 == local && row.2 != inode)
-        .map(|row| row.2)
+        .find(|row| row.0 == remote && row.1 == local && row.3 != inode);
+    Some(Socket {
+        listens: state == LISTEN,
+        peer: peer.map(|row| row.3),
+    })
 }
 
-/// The inode at the other end of a Unix socket, by sock_diag(7).
-fn unix_peer(inode: u32) -> io::Result<Option<u32>> {
+/// A Unix socket, by sock_diag(7); `None` where it is not one.
+fn unix_socket(inode: u32) -> io::Result<Option<Socket>> {
     const NETLINK_SOCK_DIAG: i32 = 4;
     const SOCK_DIAG_BY_FAMILY: u16 = 20;
     const NLM_F_REQUEST: u16 = 1;
@@ -256,20 +282,25 @@ fn unix_peer(inode: u32) -> io::Result<Option<u32>> {
     if half(4) != Some(SOCK_DIAG_BY_FAMILY) {
         return Ok(None);
     }
+    // The state in struct unix_diag_msg.
+    let mut socket = Socket {
+        listens: reply.get(HEADER + 2) == Some(&LISTEN),
+        peer: None,
+    };
     let mut at = HEADER + MESSAGE;
     while let (Some(length), Some(kind)) = (half(at), half(at + 2)) {
         if kind == UNIX_DIAG_PEER {
             let value = reply
                 .get(at + 4..at + 8)
                 .and_then(|word| word.try_into().ok());
-            return Ok(value.map(u32::from_le_bytes));
+            socket.peer = value.map(u32::from_le_bytes);
         }
         if length < 4 {
             break;
         }
         at += usize::from(length).next_multiple_of(4);
     }
-    Ok(None)
+    Ok(Some(socket))
 }
 
 #[cfg(test)]
@@ -298,10 +329,13 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let near = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
+        assert_eq!(peers.peer_of_socket(me, &name_of(&listener)), None);
+        assert!(peers.listens(&name_of(&listener)));
         assert_eq!(
             peers.peer_of_socket(me, &name_of(&near)),
             Some(name_of(&far))
         );
+        assert!(!peers.listens(&name_of(&near)));
         // The next one is looked up later, and is not taken for one without another end.
         peers.connections.rests_until = Some(Instant::now() + Duration::from_secs(3600));
         assert_eq!(peers.peer_of_socket(me, &name_of(&far)), None);
@@ -326,7 +360,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_table_is_survived(text in "[ 0-9A-F:\n]*", inode in any::<u32>()) {
-            let _ = tcp_peer(&text, inode);
+            tcp_socket(&text, inode);
         }
     }
 }

@@ -81,9 +81,9 @@ fn selected(set: &[u8], limit: u64) -> impl Iterator<Item = i32> {
         .map(|bit| bit as i32)
 }
 
-/// What a wait for any of these is for. With one socket among them that is awaited, the others are there for
-/// signals and the end of a parent; of several nobody knows which. Without one, a signal of another
-/// process ends it, or another thread of this one.
+/// What a wait for any of these is for. With one connection among them, or several to one process, that is awaited: the others
+/// are there for new connections, signals and the end of a parent. Of connections to several processes nobody knows which.
+/// Without one, a signal of another process ends it, or another thread of this one.
 pub fn waited_for(pid: i32, polled: &[i32], peers: &mut DescriptorPeers) -> WaitedFor {
     let name = |number: &i32| std::fs::read_link(format!("/proc/{pid}/fd/{number}"));
     let names: Vec<(i32, String)> = polled
@@ -103,14 +103,22 @@ pub fn waited_for(pid: i32, polled: &[i32], peers: &mut DescriptorPeers) -> Wait
     for found in names.iter().filter(|(_, name)| name.starts_with("socket:")) {
         match peers.other_ends(pid, &found.1, true) {
             Enders::Processes(pids) if pids == [pid] => own = Some(found),
-            _ => sockets.push(found.0),
+            enders => sockets.push((found.0, enders, peers.listens(&found.1))),
         }
+    }
+    // Who has connections to one watched process only waits for that rather than for new ones.
+    let mut connected = sockets.iter().filter(|(.., listens)| !listens);
+    if let Some(first @ (_, Enders::Processes(pids), _)) = connected.next()
+        && pids.len() == 1
+        && connected.all(|other| other.1 == first.1)
+    {
+        sockets = vec![first.clone()];
     }
     if names.len() < polled.len() {
         return unknown;
     }
     match (names.as_slice(), sockets.as_slice()) {
-        ([(one, _)], _) | (_, [one]) => of_descriptor(pid, *one, peers)
+        ([(one, _)], _) | (_, [(one, ..)]) => of_descriptor(pid, *one, peers)
             // A file is always ready: the wait is for something else.
             .filter(|found| found.reason != WaitReason::File)
             .unwrap_or(unknown),
@@ -173,6 +181,46 @@ mod tests {
         assert_eq!(look(&[reader]), WaitReason::Pipe);
         assert_eq!(look(&[socket, socket]), WaitReason::Poll);
         assert_eq!(look(&[1_000_000]), WaitReason::Poll);
+    }
+
+    #[test]
+    fn connections_to_one_process_are_a_wait_for_it() {
+        use std::os::unix::net::{UnixListener, UnixStream};
+        use std::process::{Child, Command};
+        let pid = std::process::id() as i32;
+        let pair = || UnixStream::pair().unwrap();
+        let started = |input: UnixStream, output: UnixStream| -> Child {
+            let mut command = Command::new("sleep");
+            command.arg("60").stdin(OwnedFd::from(input));
+            command.stdout(OwnedFd::from(output)).spawn().unwrap()
+        };
+        let [(one, its), (two, its_other), (three, other), (_four, more)] =
+            [pair(), pair(), pair(), pair()];
+        let mut children = [started(its, its_other), started(other, more)];
+        let pids = [children[0].id() as i32, children[1].id() as i32];
+        let mut peers = DescriptorPeers::default();
+        peers.processes = vec![pid, pids[0], pids[1]];
+        let directory = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(directory.path().join("socket")).unwrap();
+        let [one, two, three] = [one, two, three].map(OwnedFd::from);
+        let listener = OwnedFd::from(listener);
+        let mut look = |polled: &[&OwnedFd]| {
+            let polled: Vec<i32> = polled.iter().map(|one| one.as_raw_fd()).collect();
+            let found = waited_for(pid, &polled, &mut peers);
+            (found.reason, found.enders)
+        };
+        let of_first = (WaitReason::Socket, Enders::Processes(vec![pids[0]]));
+        let unknown = (WaitReason::Poll, Enders::Nobody);
+        let found = [
+            look(&[&listener, &one]),
+            look(&[&one, &two, &listener]),
+            look(&[&one, &three]),
+        ];
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert_eq!(found, [of_first.clone(), of_first, unknown]);
     }
 
     proptest! {
