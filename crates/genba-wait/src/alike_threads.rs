@@ -102,6 +102,7 @@ mod tests {
                 reason: WaitReason::Sleep,
                 call: 0,
                 object: WaitObject::Nothing,
+                limited: false,
                 stack: (1, 1),
             }),
             ns,

@@ -107,6 +107,7 @@ mod tests {
             reason,
             call: libc::SYS_futex,
             object: WaitObject::Futex(8, None),
+            limited: false,
             stack: (1, 1),
         };
         refine(&wait, &stack(names))
@@ -172,6 +173,7 @@ mod tests {
                 reason: WaitReason::Condition,
                 call: libc::SYS_futex,
                 object: WaitObject::Futex(8, None),
+                limited: false,
                 stack: (1, 1),
             };
             refine(&wait, &frames)

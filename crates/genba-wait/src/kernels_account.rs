@@ -96,6 +96,7 @@ mod tests {
                 reason: WaitReason::File,
                 call: 0,
                 object: WaitObject::Nothing,
+                limited: false,
                 stack: (1, 1),
             }),
             ns,

@@ -117,6 +117,7 @@ impl SyntheticRecording {
             reason,
             call: libc::SYS_futex,
             object,
+            limited: false,
             stack,
         };
         self.state(thread, Some(wait), ms, waits)

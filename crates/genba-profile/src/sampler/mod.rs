@@ -46,4 +46,6 @@ pub(crate) fn sys_attr_for_tests() -> Vec<u8> {
     syscalls::attr_bytes(&event_attr::build(&plan))
 }
 
-pub(crate) use host_description::{describe, monotonic_ns, online_cpus, thread_cpu_time};
+pub(crate) use host_description::{
+    describe, monotonic_ns, online_cpus, realtime_ns, thread_cpu_time,
+};

@@ -43,7 +43,7 @@ pub use sampler::WaitSampler;
 pub use scripts::{NoScripts, ScriptFrame, ScriptStacks, ScriptWait, Scripts};
 pub use thread_load::ThreadLoad;
 pub use wait_recording::{
-    Chain, CpuSnapshot, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex, ThreadIndex, WaitObject,
-    WaitRecording, WatchedProcess, WatchedThread,
+    Chain, CpuSnapshot, MIN_WORK_OF_TICK_NS, Pair, SeenState, SeenWait, SeenWakeUp, StateIndex,
+    ThreadIndex, WaitObject, WaitRecording, WatchedProcess, WatchedThread,
 };
 pub use watch::{watch_command, watch_process};

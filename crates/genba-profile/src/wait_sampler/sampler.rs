@@ -67,6 +67,10 @@ struct Live {
     waits: Option<WaitedFor>,
     /// When that wait was first seen, CLOCK_MONOTONIC ns.
     waits_since: u64,
+    /// For how long the sleep in which it was last seen is at least, ns.
+    sleep_time: Option<u64>,
+    /// Its CPU time until the sleep that was last seen, ns.
+    ran_until_sleep: u64,
     /// The pipe or socket for which it was last seen waiting.
     served: Option<String>,
     /// The lock without an owner's name for which it was last seen waiting, and when it no longer was.

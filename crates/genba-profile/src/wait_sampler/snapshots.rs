@@ -317,6 +317,7 @@ mod tests {
             reason,
             call: 0,
             object: WaitObject::Nothing,
+            limited: false,
             stack: (1, 1),
         })
     }

@@ -46,17 +46,7 @@ impl BlockedCall {
 
     /// For how long the call waits for descriptors at most, ns; `None` where it waits for ever, or is another call. `read` reads the caller's memory and returns how many bytes it could.
     pub fn time_limit(&self, read: impl Fn(u64, &mut [u8]) -> usize) -> Option<u64> {
-        // A `timespec` or `timeval`: two words, the second in ns or µs.
-        let pair = |address: u64, unit: u64| {
-            let mut bytes = [0; 16];
-            if address == 0 || read(address, &mut bytes) < bytes.len() {
-                return None;
-            }
-            let (seconds, rest) = bytes.split_at(8);
-            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-            let rest = word(rest).checked_mul(unit)?;
-            word(seconds).checked_mul(1_000_000_000)?.checked_add(rest)
-        };
+        let pair = |address: u64, unit: u64| time_in_memory(&read, address, unit);
         let milliseconds = |limit: u64| {
             let limit = u64::try_from(limit as i32).ok()?;
             Some(limit * 1_000_000)
@@ -71,6 +61,39 @@ impl BlockedCall {
             _ => None,
         };
         limit.filter(|limit| *limit > 0)
+    }
+
+    /// For how long a wait for a word in memory still lasts at most, ns; `None` where it waits for ever, or is another call.
+    /// `clock` returns the time of CLOCK_REALTIME, or else of CLOCK_MONOTONIC, ns (futex(2)).
+    pub fn futex_limit(
+        &self,
+        read: impl Fn(u64, &mut [u8]) -> usize,
+        clock: impl Fn(bool) -> u64,
+    ) -> Option<u64> {
+        const WAIT_BITSET: u64 = libc::FUTEX_WAIT_BITSET as u64;
+        let [_, operation, _, limit, ..] = self.arguments;
+        let futex = self.number == libc::SYS_futex;
+        let limit = time_in_memory(read, limit, 1).filter(|_| futex)?;
+        let realtime = operation & libc::FUTEX_CLOCK_REALTIME as u64 != 0;
+        let left = match operation & libc::FUTEX_CMD_MASK as u64 {
+            0 => limit,
+            WAIT_BITSET => limit.saturating_sub(clock(realtime)),
+            _ => 0,
+        };
+        Some(left).filter(|left| *left > 0)
+    }
+
+    /// For how long the call sleeps at least, ns; `None` where it sleeps until a time of day, or does not sleep.
+    pub fn sleep_time(&self, read: impl Fn(u64, &mut [u8]) -> usize) -> Option<u64> {
+        let [first, second, third, ..] = self.arguments;
+        let time = match self.number {
+            libc::SYS_nanosleep => time_in_memory(&read, first, 1),
+            libc::SYS_clock_nanosleep if second & libc::TIMER_ABSTIME as u64 == 0 => {
+                time_in_memory(&read, third, 1)
+            }
+            _ => None,
+        };
+        time.filter(|time| *time > 0)
     }
 
     /// Parses `/proc/TID/syscall` (proc(5)); `None` while the thread runs or is runnable, and where
@@ -225,6 +248,18 @@ const REGISTERED_RING: u64 = 1 << 4;
 /// `futex_wait` of Linux 6.7; its first argument is the word, too.
 const FUTEX_WAIT: i64 = 455;
 
+/// A `timespec` or `timeval` in memory, ns: two words, the second in units of so many ns.
+fn time_in_memory(read: impl Fn(u64, &mut [u8]) -> usize, address: u64, unit: u64) -> Option<u64> {
+    let mut bytes = [0; 16];
+    if address == 0 || read(address, &mut bytes) < bytes.len() {
+        return None;
+    }
+    let (seconds, rest) = bytes.split_at(8);
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let rest = word(rest).checked_mul(unit)?;
+    word(seconds).checked_mul(1_000_000_000)?.checked_add(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,6 +380,58 @@ mod tests {
             call(libc::SYS_fcntl, [5, libc::F_GETFL as u64, 0, 0, 0, 0]).0,
             WaitReason::Unknown
         );
+    }
+
+    #[test]
+    fn limits_of_waits_for_a_futex_are_read() {
+        let limit = |number, operation: i32, address| {
+            let call = BlockedCall {
+                number,
+                arguments: [0x2000, operation as u64, 0, address, 0, 0],
+                stack_pointer: 0,
+                instruction: 0,
+            };
+            let read = |address, buffer: &mut [u8]| {
+                buffer.copy_from_slice(&[0_u64, address].map(u64::to_le_bytes).concat());
+                buffer.len()
+            };
+            call.futex_limit(read, |realtime| if realtime { 700 } else { 900 })
+        };
+        let until = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+        let of_day = until | libc::FUTEX_CLOCK_REALTIME;
+        assert_eq!(limit(libc::SYS_futex, until, 1000), Some(100));
+        assert_eq!(limit(libc::SYS_futex, of_day, 1000), Some(300));
+        assert_eq!(limit(libc::SYS_futex, libc::FUTEX_WAIT, 1000), Some(1000));
+        assert_eq!(limit(libc::SYS_futex, until, 0), None, "for ever");
+        assert_eq!(limit(libc::SYS_futex, until, 800), None, "over");
+        assert_eq!(limit(libc::SYS_futex, libc::FUTEX_LOCK_PI, 1000), None);
+        assert_eq!(limit(libc::SYS_read, until, 1000), None);
+    }
+
+    #[test]
+    fn times_of_sleeps_are_read() {
+        let time = |number, arguments| {
+            let call = BlockedCall {
+                number,
+                arguments,
+                stack_pointer: 0,
+                instruction: 0,
+            };
+            call.sleep_time(|_, buffer| {
+                buffer.copy_from_slice(&[0_u64, 4_000_000].map(u64::to_le_bytes).concat());
+                buffer.len()
+            })
+        };
+        let for_a_time = [1, 0, 0x1000, 0, 0, 0];
+        let until_a_time = [1, libc::TIMER_ABSTIME as u64, 0x1000, 0, 0, 0];
+        let of_clock = |arguments| time(libc::SYS_clock_nanosleep, arguments);
+        assert_eq!(of_clock(for_a_time), Some(4_000_000));
+        assert_eq!(of_clock(until_a_time), None);
+        assert_eq!(
+            time(libc::SYS_nanosleep, [0x1000, 0, 0, 0, 0, 0]),
+            Some(4_000_000)
+        );
+        assert_eq!(time(libc::SYS_poll, [0x1000, 0, 4, 0, 0, 0]), None);
     }
 
     proptest! {

@@ -10,6 +10,9 @@ pub type ThreadIndex = u32;
 /// Index into [`WaitRecording::states`].
 pub type StateIndex = u32;
 
+/// Least CPU time between two sleeps that is work rather than a look, ns. Chosen.
+pub const MIN_WORK_OF_TICK_NS: u64 = 200_000;
+
 /// Everything that was seen of the waits of a command or process. Times are CLOCK_MONOTONIC, ns.
 #[derive(Clone, Debug, Default)]
 pub struct WaitRecording {
@@ -147,10 +150,16 @@ pub struct SeenState {
     pub entries: u64,
     /// Entries that were still there at the next snapshot.
     pub long_entries: u64,
+    /// Entries of a sleep before which the thread ran for less than [`MIN_WORK_OF_TICK_NS`] since its sleep before.
+    pub workless_entries: u64,
     /// Waits that lasted as long as their time limit.
     pub expired: u64,
     /// Their limits together, ns.
     pub expired_ns: u64,
+    /// Entries of a sleep for a time that is known.
+    pub timed_entries: u64,
+    /// Their times together, ns.
+    pub timed_ns: u64,
 }
 
 /// Where and on what a thread waits.
@@ -162,6 +171,8 @@ pub struct SeenWait {
     pub call: i64,
     /// On what.
     pub object: WaitObject,
+    /// Whether it ends by a time limit if nothing comes before.
+    pub limited: bool,
     /// The sample in the recording that has its stack: thread and time.
     pub stack: (i32, u64),
 }

@@ -74,6 +74,8 @@ impl WaitSampler<'_> {
             files,
             waits: None,
             waits_since: 0,
+            sleep_time: None,
+            ran_until_sleep: 0,
             served: None,
             took: None,
             time_limit: None,

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::process_memory::read_memory;
+use crate::sampler::realtime_ns;
 use crate::wait_sampler::requests::{CallEvent, CallRecord};
 use crate::wait_sampler::scripts::ScriptWait;
 use crate::wait_sampler::snapshots::ThreadNow;
 use crate::wait_sampler::switch_log::Event;
 use crate::wait_sampler::system_call::BlockedCall;
-use crate::wait_sampler::wait_recording::SeenWakeUp;
+use crate::wait_sampler::wait_recording::{MIN_WORK_OF_TICK_NS, SeenWakeUp};
 use crate::wait_sampler::waited_for::Enders;
 use crate::wait_sampler::wake_up_log::known_waker;
 
@@ -78,6 +79,17 @@ impl WaitSampler<'_> {
                     now.saturating_sub(last),
                 );
                 live.account = account;
+                let sleeps = live.waits.as_ref().map(|wait| wait.reason) == Some(WaitReason::Sleep);
+                if new && sleeps {
+                    let worked = account.running.saturating_sub(live.ran_until_sleep);
+                    let state = &mut self.snapshots.states[live.state as usize];
+                    state.workless_entries += u64::from(worked < MIN_WORK_OF_TICK_NS);
+                    live.ran_until_sleep = account.running;
+                    if let Some(time) = live.sleep_time {
+                        state.timed_entries += 1;
+                        state.timed_ns += time;
+                    }
+                }
             }
             snapshot.push(ThreadNow {
                 thread: live.index,
@@ -196,6 +208,20 @@ impl WaitSampler<'_> {
             }
             _ => false,
         };
+        let read = |address: u64, buffer: &mut [u8]| read_memory(pid, address, buffer);
+        let clock = |realtime| {
+            if realtime {
+                realtime_ns()
+            } else {
+                monotonic_ns()
+            }
+        };
+        let time_limit = call.time_limit(read);
+        let time_limit = time_limit.or_else(|| call.futex_limit(read, clock));
+        if time_limit.is_some() && is_of_own_wake_ups(pid, &found) {
+            (found.reason, found.object) = (WaitReason::Sleep, Named::Nothing);
+        }
+        let sleep_time = call.sleep_time(read);
         let script = self.script_stacks.intern(self.scripts.stack(pid, tid));
         if self.scripts.runs_in(pid) && (script.is_none() || unknown) {
             self.live[at].unsettled += 1;
@@ -257,6 +283,7 @@ impl WaitSampler<'_> {
                 reason: found.reason,
                 call: call.number,
                 object,
+                limited: time_limit.is_some(),
                 stack,
             }),
         );
@@ -268,7 +295,8 @@ impl WaitSampler<'_> {
             live.served = Some(name.clone());
         }
         live.waits = Some(found);
-        live.time_limit = call.time_limit(|address, buffer| read_memory(pid, address, buffer));
+        live.time_limit = time_limit;
+        live.sleep_time = sleep_time;
         live.state = state;
         Ok(())
     }
@@ -351,6 +379,12 @@ impl WaitSampler<'_> {
             &|pid| self.processes.get(&pid).map_or(0, |process| process.parent),
         );
     }
+}
+
+/// Whether a wait for descriptors is for a socket of which the process has both ends, by which threads wake an event loop:
+/// nobody is expected to write, and its time limit is the next timer.
+fn is_of_own_wake_ups(pid: i32, found: &WaitedFor) -> bool {
+    found.reason == WaitReason::Socket && found.enders == Enders::Processes(vec![pid])
 }
 
 /// In the order of `asm/perf_regs.h`: only these two are known of a blocked thread.
