@@ -20,6 +20,7 @@ use std::collections::HashMap;
 
 use genba_model::{Estimate, MIN_GAIN, WaitCause, WaitFigures, WaitFinding, WaitPlace};
 
+pub(crate) use constants::MIN_SHARE_EXPIRED;
 use constants::MIN_TURNS_OF_WORK_ALONE;
 
 use crate::critical_path::share_of_snapshots;

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use genba_model::{Wait, WaitPlace, WaitReason};
+use genba_profile::wait_sampler::SeenState;
 
+use crate::causes::MIN_SHARE_EXPIRED;
 use crate::view::{Places, View, most};
 
 /// Most waits that are listed.
@@ -148,21 +150,86 @@ pub fn waits_of_states(view: &View<'_>) -> Vec<f64> {
         long[thread] += seen.long_entries as f64;
         short[thread] += seen.entries.saturating_sub(seen.long_entries) as f64;
     }
-    recording
-        .states
-        .iter()
-        .map(|seen| {
-            if seen.wait.is_none() {
-                return 0.0;
-            }
-            let thread = seen.thread as usize;
-            let of_short = seen.entries.saturating_sub(seen.long_entries) as f64;
-            let others = (recording.threads[thread].waits() - long[thread]).max(short[thread]);
-            let share = match short[thread] > 0.0 {
-                true => of_short / short[thread],
-                false => 0.0,
-            };
-            seen.long_entries as f64 + others * share
-        })
+    let of_short = |seen: &SeenState| seen.entries.saturating_sub(seen.long_entries) as f64;
+    let mut others: Vec<f64> = (0..recording.threads.len())
+        .map(|at| (recording.threads[at].waits() - long[at]).max(short[at]))
+        .collect();
+    // A longer wait is seen more often than a short one. Those whose time is known are no more than fit.
+    let mut known = vec![None; recording.states.len()];
+    for (known, seen) in known.iter_mut().zip(&recording.states) {
+        let Some(most) = most_sleeps(seen) else {
+            continue;
+        };
+        let thread = seen.thread as usize;
+        let short_ones = of_short(seen);
+        let fit = (most - seen.long_entries as f64).max(short_ones);
+        if short_ones > 0.0 && others[thread] * short_ones / short[thread] > fit {
+            *known = Some(seen.long_entries as f64 + fit);
+            others[thread] -= fit;
+            short[thread] -= short_ones;
+        }
+    }
+    let of_state = |seen: &SeenState| {
+        if seen.wait.is_none() {
+            return 0.0;
+        }
+        let thread = seen.thread as usize;
+        let share = match short[thread] > 0.0 {
+            true => of_short(seen) / short[thread],
+            false => 0.0,
+        };
+        seen.long_entries as f64 + others[thread] * share
+    };
+    let states = recording.states.iter().zip(known);
+    states
+        .map(|(seen, known)| known.unwrap_or_else(|| of_state(seen)))
         .collect()
+}
+
+/// How many sleeps of a known time, or waits that end by their time limit, fit into the time of a state.
+fn most_sleeps(seen: &SeenState) -> Option<f64> {
+    let expires = seen.expired_ns as f64 >= MIN_SHARE_EXPIRED * seen.ns;
+    let (times, ns) = match seen.timed_entries {
+        0 if expires => (seen.expired, seen.expired_ns),
+        entries => (entries, seen.timed_ns),
+    };
+    let mean = ns as f64 / times.max(1) as f64;
+    (mean > 0.0).then(|| seen.ns / mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::SyntheticRecording;
+
+    #[test]
+    fn sleeps_of_a_known_time_are_no_more_than_fit() {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let naps = made.waits(0, WaitReason::Sleep, &["nap"], (800.0, 100)) as usize;
+        let answers = made.waits(0, WaitReason::Socket, &["ask"], (40.0, 10)) as usize;
+        for state in &mut made.recording.states {
+            state.long_entries = 0;
+        }
+        made.recording.threads[0].slices = 440;
+        let counts = made.view(waits_of_states);
+        assert!(counts[naps] > 390.0 && counts[answers] < 50.0, "{counts:?}");
+        (
+            made.recording.states[naps].timed_entries,
+            made.recording.states[naps].timed_ns,
+        ) = (100, 400_000_000);
+        let counts = made.view(waits_of_states);
+        assert!((counts[naps] - 200.0).abs() < 1.0, "{counts:?}");
+        assert!((counts[answers] - 240.0).abs() < 1.0, "{counts:?}");
+        // The same of waits that end by their time limit.
+        let state = &mut made.recording.states[naps];
+        (state.timed_entries, state.timed_ns) = (0, 0);
+        (state.expired, state.expired_ns) = (120, 480_000_000);
+        let counts = made.view(waits_of_states);
+        assert!((counts[naps] - 200.0).abs() < 1.0, "{counts:?}");
+        made.recording.states[naps].timed_entries = 100;
+        // As many as were seen there were, however long they should have been.
+        made.recording.states[naps].timed_ns = 4_000_000_000;
+        let counts = made.view(waits_of_states);
+        assert!((counts[naps] - 100.0).abs() < 1.0, "{counts:?}");
+    }
 }

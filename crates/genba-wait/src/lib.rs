@@ -27,6 +27,7 @@ mod stacks;
 #[cfg(test)]
 mod synthetic;
 mod thread_times;
+mod time_beside;
 mod view;
 mod wake_ups;
 mod wall_stacks;

@@ -264,8 +264,9 @@ pub(crate) fn fix(one: &WaitFinding) -> String {
         ),
         WaitCause::PollingSleep if one.figures.ended_by.is_some() => format!(
             "find out why nothing comes{waiter} before the time is up: an answer that is lost or not given (remember who \
-             does not answer, ask several at once), or two ends that wait for each other (one for more data than the \
-             other sends before it waits)"
+             does not answer, ask several at once), two ends that wait for each other (one for more data than the \
+             other sends before it waits), or a condition that is signalled before the wait (test what it stands for \
+             under its lock first)"
         ),
         WaitCause::PollingSleep => format!(
             "wait{waiter} for the event itself (condition variable, eventfd, poll on the descriptor, waitpid) \

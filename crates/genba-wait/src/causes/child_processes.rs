@@ -176,7 +176,7 @@ fn saved_side_by_side(
 
 /// Whether processes lived at the same time rather than one after the other: those of a pipe do, and so do those of a pool of
 /// which one has most of the work.
-fn overlap(mut lives: Vec<(u64, u64)>) -> bool {
+pub(super) fn overlap(mut lives: Vec<(u64, u64)>) -> bool {
     let begins_early_in = |one: &(u64, u64), other: &(u64, u64)| {
         one != other && one.0 >= other.0 && one.0 - other.0 < (other.1 - other.0) / 2
     };

@@ -44,8 +44,12 @@ pub(super) const SAVED_OF_FORCED_WRITES: SavedPart = part(0.95, 0.7);
 pub(super) const SAVED_OF_PAGE_FAULTS: SavedPart = part(0.8, 0.4);
 /// Of sleeps while nobody works, if the awaited wakes the sleeper up.
 pub(super) const SAVED_OF_SLEEPS: SavedPart = part(0.9, 0.4);
-/// Least CPU time between two sleeps that is work rather than a look, ns. Chosen.
-pub(super) const MIN_WORK_OF_TICK_NS: f64 = 200_000.0;
+/// Share of sleeps before which the thread hardly ran, from which on it looks in vain, however much it does when it finds
+/// something. Chosen: most of them.
+pub(super) const MIN_WORKLESS_SLEEPS: f64 = 0.5;
+/// Share of the time of sleeps in which another thread passes a time as well, and ends before them, from which on that is what
+/// is looked for. Chosen: most of it.
+pub(super) const MAX_BESIDE_OTHERS: f64 = 0.5;
 /// Share of the time of sleeps in which another thread waits for a lock of the sleeper's, from which on they are not
 /// polling. Chosen: most of it.
 pub(super) const MAX_UNDER_LOCK: f64 = 0.5;
@@ -64,7 +68,11 @@ pub(super) const SAVED_OF_TURNS: SavedPart = part(0.9, 0.4);
 pub(super) const UNKNOWN_KERNEL_SHARE: f64 = 0.5;
 
 /// Share of a place's waits, by time, that must end by their time limits. Chosen: most of it.
-pub(super) const MIN_SHARE_EXPIRED: f64 = 0.5;
+pub(crate) const MIN_SHARE_EXPIRED: f64 = 0.5;
+/// Waits for a condition that others end ÷ those that end by their time limit, from which on they are not a timer's. Chosen.
+pub(super) const MIN_ENDED_BY_OTHERS: f64 = 0.2;
+/// Waits for descriptors without a time limit ÷ those with one, from which on the limit is a timer of an event loop. Chosen.
+pub(super) const MIN_WAITS_WITHOUT_LIMIT: f64 = 0.2;
 /// Average waits of two ends for each other that are delayed acknowledgements, ns: Linux delays one by 40 ms at least
 /// (`TCP_DELACK_MIN`), and a look is some ms late.
 pub(super) const DELAYED_ACKNOWLEDGEMENT_NS: std::ops::Range<f64> = 35e6..60e6;

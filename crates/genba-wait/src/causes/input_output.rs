@@ -4,15 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use genba_model::{WaitCause, WaitFigures, WaitPlace, WaitReason};
-use genba_profile::wait_sampler::Chain;
+use genba_profile::wait_sampler::{Chain, MIN_WORK_OF_TICK_NS, StateIndex};
 
+use super::child_processes::overlap;
 use super::constants::{
-    FEW_SLEEPS, MANY_TURNS, MANY_WAITS, MAX_UNDER_LOCK, MIN_SHARE_OF_FEW_SLEEPS,
-    MIN_SHARE_OF_SECOND, MIN_WAITS_OF_OTHER_END, MIN_WORK_OF_TICK_NS, SAVED_OF_FORCED_WRITES,
+    FEW_SLEEPS, MANY_TURNS, MANY_WAITS, MAX_BESIDE_OTHERS, MAX_UNDER_LOCK, MIN_SHARE_OF_FEW_SLEEPS,
+    MIN_SHARE_OF_SECOND, MIN_WAITS_OF_OTHER_END, MIN_WORKLESS_SLEEPS, SAVED_OF_FORCED_WRITES,
     SAVED_OF_PAGE_FAULTS, SAVED_OF_SLEEPS, SAVED_OF_TURNS, SHORT_TURN_NS, UNKNOWN_KERNEL_SHARE,
 };
 use super::{Found, small_io};
 use crate::grouped_waits::waits_of_states;
+use crate::time_beside::share_beside;
 use crate::view::{Places, View, most};
 
 /// Everything here.
@@ -42,6 +44,9 @@ pub(super) struct Group {
     pub(super) ns: f64,
     pub(super) snapshots: u64,
     pub(super) waits: f64,
+    /// Times that it was seen to begin, and of them after hardly any work.
+    entries: u64,
+    workless_entries: u64,
     /// Waits by thread.
     pub(super) threads: BTreeMap<u32, f64>,
     objects: BTreeMap<String, f64>,
@@ -91,6 +96,8 @@ pub(super) fn groups(
         group.ns += seen.ns;
         group.snapshots += seen.snapshots;
         group.waits += counts[index as usize];
+        group.entries += seen.entries;
+        group.workless_entries += seen.workless_entries;
         *group.threads.entry(seen.thread).or_default() += counts[index as usize];
         if let Some(object) = &state.object {
             *group.objects.entry(object.clone()).or_default() += seen.ns;
@@ -270,7 +277,9 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
                 false => MANY_WAITS,
             };
             // Who does a piece of work at each tick is on time, not polling.
-            let is_idle = running / group.waits < MIN_WORK_OF_TICK_NS;
+            let workless =
+                group.workless_entries as f64 >= MIN_WORKLESS_SLEEPS * group.entries.max(1) as f64;
+            let is_idle = workless || running / group.waits < MIN_WORK_OF_TICK_NS as f64;
             group.waits >= again && (is_idle || looks_for_children(view, group))
         })
         // Who waits for something else after each sleep serves requests with it: it looks for nothing.
@@ -285,16 +294,24 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         })
         // Who sleeps under a lock keeps others from work: that is the lock's.
         .filter(|(place, group)| slept_under_lock(view, place) < MAX_UNDER_LOCK * group.ns)
+        // What another thread waits for takes its time, however soon somebody hears of it.
         .map(|(place, group)| {
+            let beside = share_beside_others(view, &place, &group);
+            (place, group, beside)
+        })
+        .filter(|(.., beside)| *beside < MAX_BESIDE_OTHERS)
+        .map(|(place, group, beside)| {
             let queued = view.queued_after(&group.threads);
+            let idle = group.idle * (1.0 - beside);
+            let late = idle + late_starts(view, &group);
             Found {
                 cause: WaitCause::PollingSleep,
                 waits_ns: group.critical,
                 work_remains: true,
                 saved_ns: (
-                    group.idle * SAVED_OF_SLEEPS.likely + queued,
-                    group.idle * SAVED_OF_SLEEPS.least,
-                    group.idle + queued,
+                    late * SAVED_OF_SLEEPS.likely + queued,
+                    idle * SAVED_OF_SLEEPS.least,
+                    late + queued,
                 ),
                 holder: group.holder(),
                 object: group.object(),
@@ -305,8 +322,38 @@ fn polling(view: &View<'_>, counts: &[f64]) -> Vec<Found> {
         .collect()
 }
 
+/// Share of the time of sleeps at a place in which another thread, which ends before the last of them does, waits for a time or
+/// the disk as well: that is looked for, or takes as long.
+fn share_beside_others(view: &View<'_>, place: &WaitPlace, group: &Group) -> f64 {
+    let sleeps = |state: StateIndex| {
+        let state = &view.states[state as usize];
+        state.reason == WaitReason::Sleep && state.place == *place
+    };
+    let last = (group.threads.keys())
+        .flat_map(|thread| &view.recording.threads[*thread as usize].timeline)
+        .filter(|span| sleeps(span.2))
+        .map(|span| span.1)
+        .max();
+    share_beside(view, sleeps, |thread, state| {
+        let ends_before =
+            last.is_some_and(|last| view.recording.threads[thread as usize].ended < last);
+        let reason = view.states[state as usize].reason;
+        let passes = matches!(
+            reason,
+            WaitReason::Sleep | WaitReason::File | WaitReason::Fsync
+        );
+        passes && ends_before && !group.threads.contains_key(&thread)
+    })
+}
+
 /// Whether about as many child processes of those who sleep at a place end meanwhile: they look whether one has.
 fn looks_for_children(view: &View<'_>, group: &Group) -> bool {
+    let ended = ended_children(view, group).len() as f64;
+    ended >= FEW_SLEEPS.max(MIN_WAITS_OF_OTHER_END * group.waits)
+}
+
+/// The lives of child processes of those who sleep at a place that have ended.
+fn ended_children(view: &View<'_>, group: &Group) -> Vec<(u64, u64)> {
     let recording = view.recording;
     let waiting: BTreeSet<i32> = (group.threads.keys())
         .map(|at| recording.threads[*at as usize].pid)
@@ -319,7 +366,18 @@ fn looks_for_children(view: &View<'_>, group: &Group) -> bool {
         let first = thread.tid == thread.pid;
         first && children.contains(&thread.pid) && thread.ended < recording.ended
     });
-    ended.count() as f64 >= FEW_SLEEPS.max(MIN_WAITS_OF_OTHER_END * group.waits)
+    ended.map(|thread| (thread.began, thread.ended)).collect()
+}
+
+/// Time of sleeps in which one child works, ns, so far as another could at the same time: who runs several at once and sees late
+/// that one has ended starts the next one late.
+fn late_starts(view: &View<'_>, group: &Group) -> f64 {
+    let at_once = looks_for_children(view, group) && overlap(ended_children(view, group));
+    let cpus = f64::from(view.recording.cpus.max(1));
+    match at_once {
+        true => group.alone * (1.0 - 1.0 / cpus),
+        false => 0.0,
+    }
 }
 
 /// `round-trip-in-loop` and `wake-up-chain`: two threads or processes that wait for one another in

@@ -7,24 +7,67 @@ use genba_profile::wait_sampler::{Chain, Pair, StateIndex};
 
 use super::Found;
 use super::constants::{
-    DELAYED_ACKNOWLEDGEMENT_NS, MANY_WAITS, MIN_SHARE_EXPIRED, MIN_SHARE_IDLE,
-    MIN_WAITS_OF_OTHER_END, SAVED_OF_STALLS,
+    DELAYED_ACKNOWLEDGEMENT_NS, MANY_WAITS, MIN_ENDED_BY_OTHERS, MIN_SHARE_EXPIRED, MIN_SHARE_IDLE,
+    MIN_WAITS_OF_OTHER_END, MIN_WAITS_WITHOUT_LIMIT, SAVED_OF_STALLS,
 };
 use super::input_output::{Group, groups};
 use crate::grouped_waits::waits_of_states;
+use crate::time_beside::share_beside;
 use crate::view::View;
 
 /// Everything here.
 pub fn find(view: &View<'_>) -> Vec<Found> {
     let counts = waits_of_states(view);
     let places = groups(view, &counts, &[WaitReason::Socket], false);
-    let mut all = expired(view, WaitReason::Socket, &places);
+    let mut all = expired(view, &counts, WaitReason::Socket, &places);
     // Of several descriptors, and of a time: needless where the result is there before.
     let mut polls = groups(view, &counts, &[WaitReason::Poll], false);
     polls.retain(|place, group| has_the_result(view, place, group));
-    all.extend(expired(view, WaitReason::Poll, &polls));
+    all.extend(expired(view, &counts, WaitReason::Poll, &polls));
+    let mut conditions = groups(view, &counts, &[WaitReason::Condition], false);
+    conditions.retain(|place, group| loses_wake_ups(view, &counts, place, group));
+    all.extend(expired(view, &counts, WaitReason::Condition, &conditions));
     all.extend(held_back(view, &counts, &places));
     all
+}
+
+/// Whether waits for a condition at a place are sometimes ended by others and else by their time limit, while another thread of
+/// the process waits for a condition as well, and goes on about as often: what it signals comes before the wait begins. A timer is
+/// never ended by others.
+fn loses_wake_ups(view: &View<'_>, counts: &[f64], place: &WaitPlace, group: &Group) -> bool {
+    let recording = view.recording;
+    let limited = (0u32..).zip(&view.states).filter(|(index, state)| {
+        state.reason == WaitReason::Condition && state.place == *place && is_limited(view, *index)
+    });
+    let expired: u64 = (limited.clone())
+        .map(|(index, _)| recording.states[index as usize].expired)
+        .sum();
+    let waits: f64 = limited
+        .clone()
+        .map(|(index, _)| counts[index as usize])
+        .sum();
+    if waits < (1.0 + MIN_ENDED_BY_OTHERS) * expired as f64 {
+        return false;
+    }
+    let waiting: HashSet<StateIndex> = limited.map(|(index, _)| index).collect();
+    let pids: HashSet<i32> = (group.threads.keys())
+        .map(|thread| recording.threads[*thread as usize].pid)
+        .collect();
+    let others = (0u32..).zip(&view.states).filter(|(index, state)| {
+        let thread = recording.states[*index as usize].thread;
+        state.reason == WaitReason::Condition
+            && !is_limited(view, *index)
+            && !group.threads.contains_key(&thread)
+            && pids.contains(&recording.threads[thread as usize].pid)
+            && counts[*index as usize] >= MIN_WAITS_OF_OTHER_END * expired as f64
+    });
+    let others: HashSet<StateIndex> = others.map(|(index, _)| index).collect();
+    let meanwhile = share_beside(
+        view,
+        |state| waiting.contains(&state),
+        |_, state| others.contains(&state),
+    );
+    meanwhile >= MIN_SHARE_EXPIRED
 }
 
 /// On the critical path, ns, and of it while nobody was on a CPU, through waits for this reason at these places: of two
@@ -99,10 +142,39 @@ fn has_the_result(view: &View<'_>, place: &WaitPlace, group: &Group) -> bool {
     awaited >= MIN_SHARE_EXPIRED * group.ns && slices >= MIN_WAITS_OF_OTHER_END * group.waits
 }
 
+/// Whether a wait for descriptors ends by a time limit if nothing comes before.
+fn is_limited(view: &View<'_>, state: StateIndex) -> bool {
+    let seen = &view.recording.states[state as usize];
+    seen.expired > 0 || seen.wait.as_ref().is_some_and(|wait| wait.limited)
+}
+
+/// Whether descriptors are waited for at a place without a time limit as well: an event loop has one only while a timer runs,
+/// and does at its end what is due then.
+fn is_of_event_loop(view: &View<'_>, counts: &[f64], place: &WaitPlace) -> bool {
+    let (mut limited, mut unlimited) = (0.0, 0.0);
+    for (index, (state, count)) in (0u32..).zip(view.states.iter().zip(counts)) {
+        if matches!(state.reason, WaitReason::Socket | WaitReason::Poll) && state.place == *place {
+            match is_limited(view, index) {
+                true => limited += count,
+                false => unlimited += count,
+            }
+        }
+    }
+    unlimited > 0.0 && unlimited >= MIN_WAITS_WITHOUT_LIMIT * limited
+}
+
 /// `polling-sleep`: what a place waits for, for this reason, does not come before its time limit.
-fn expired(view: &View<'_>, reason: WaitReason, places: &BTreeMap<WaitPlace, Group>) -> Vec<Found> {
+fn expired(
+    view: &View<'_>,
+    counts: &[f64],
+    reason: WaitReason,
+    places: &BTreeMap<WaitPlace, Group>,
+) -> Vec<Found> {
     let mut all = Vec::new();
     for (place, group) in places {
+        if is_of_event_loop(view, counts, place) {
+            continue;
+        }
         let here = view.states.iter().zip(&view.recording.states);
         let here = here
             .filter(|(state, _)| state.reason == reason && state.place == *place)
@@ -216,6 +288,51 @@ mod tests {
         assert!(found[0].predicted_speedup.value > 5.0);
         assert_eq!(asks(0), [], "answers that take as long");
         assert_eq!(asks(5), [], "few of them");
+    }
+
+    #[test]
+    fn time_limit_of_an_event_loop_is_a_timer() {
+        let asks = |unlimited: u64| {
+            let mut made = SyntheticRecording::new(1, 1000.0);
+            let timers = made.waits(0, WaitReason::Socket, &["epoll", "run"], (800.0, 80));
+            let events = made.waits(0, WaitReason::Socket, &["epoll", "run"], (100.0, unlimited));
+            let works = made.runs(0, 100.0);
+            made.recording.states[timers as usize].expired = 80;
+            made.recording.states[timers as usize].expired_ns = 800_000_000;
+            made.chain(&[timers], 800.0, 800.0, 0.0);
+            made.chain(&[events], 100.0, 100.0, 0.0);
+            made.chain(&[works], 100.0, 0.0, 100.0);
+            made.view(findings)
+        };
+        assert_eq!(asks(80), []);
+        assert_eq!(asks(4).len(), 1, "hardly any wait without a limit");
+    }
+
+    /// A consumer waits for a producer by 60 ms at most, so often, while that waits for the consumer.
+    fn hands_over(waits: u64, producer_waits: u64) -> Vec<WaitFinding> {
+        let mut made = SyntheticRecording::new(2, 1000.0);
+        let filled = made.waits(0, WaitReason::Condition, &["wait", "take"], (900.0, waits));
+        let emptied = (900.0, producer_waits);
+        let emptied = made.waits(1, WaitReason::Condition, &["wait", "give"], emptied);
+        let works = made.runs(0, 100.0);
+        let seen = &mut made.recording.states[filled as usize];
+        (seen.expired, seen.expired_ns) = (15, 900_000_000);
+        made.chain(&[filled], 900.0, 900.0, 0.0);
+        made.chain(&[works], 100.0, 0.0, 100.0);
+        for (thread, state) in [(0, filled), (1, emptied)] {
+            made.recording.threads[thread].timeline = vec![(0, 900_000_000, state)];
+        }
+        made.view(findings)
+    }
+
+    #[test]
+    fn wake_ups_that_come_before_the_wait_are_found() {
+        let found = hands_over(20, 20);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].cause, WaitCause::PollingSleep);
+        assert_eq!(found[0].waiter.function, "take");
+        assert_eq!(hands_over(15, 20), [], "a timer");
+        assert_eq!(hands_over(20, 1), [], "one that waits for the end");
     }
 
     /// Clients wait for a server that polls by 20 ms, while its other thread has made the answer, `slices` times.

@@ -212,6 +212,11 @@ fn sleeps_between_looks() {
     let mut ticks = one_thread(WaitReason::Sleep, 20);
     ticks.runs(0, 100.0);
     assert_eq!(causes(&ticks), []);
+    // All of it at a few ticks: the others looked in vain.
+    for (workless, found) in [(9, &[][..]), (15, &[WaitCause::PollingSleep])] {
+        ticks.recording.states[0].workless_entries = workless;
+        assert_eq!(causes(&ticks), found);
+    }
     // While another thread works all the time, the sleeps lose nothing.
     let mut meanwhile = SyntheticRecording::new(2, 1000.0);
     let sleeps = meanwhile.waits(0, WaitReason::Sleep, &["step"], (900.0, 300));
@@ -219,6 +224,28 @@ fn sleeps_between_looks() {
     meanwhile.runs(1, 1000.0);
     meanwhile.chain(&[sleeps], 900.0, 0.0, 900.0);
     assert_eq!(causes(&meanwhile), []);
+}
+
+#[test]
+fn sleeps_beside_those_of_who_ends_before_are_not_polling() {
+    let beside = |ended: u64| {
+        let mut made = SyntheticRecording::new(2, 1000.0);
+        let looks = made.waits(0, WaitReason::Sleep, &["look"], (950.0, 50));
+        let writes = made.waits(1, WaitReason::Sleep, &["write"], (900.0, 9));
+        made.chain(&[looks], 950.0, 950.0, 0.0);
+        let ms = |at: u64| at * 1_000_000;
+        made.recording.threads[0].timeline = (0..50)
+            .map(|at| (ms(20 * at), ms(20 * at + 19), looks))
+            .collect();
+        let spans = (0..9).map(|at| (ms(105 * at), ms(105 * at + 104), writes));
+        made.recording.threads[1].timeline = spans.collect();
+        made.recording.threads[1].pid = 2;
+        made.recording.threads[1].ended = ms(ended);
+        causes(&made)
+    };
+    assert_eq!(beside(990), []);
+    // Who lives longer may wait for something else.
+    assert_eq!(beside(1000), [WaitCause::PollingSleep]);
 }
 
 /// Five sleeps with 8 ms of work each, and so many children that end meanwhile.
@@ -243,6 +270,33 @@ fn who_sleeps_until_a_child_ends_looks_for_it() {
     assert_eq!(sleeps_beside_children(5), [WaitCause::PollingSleep]);
     assert_eq!(sleeps_beside_children(1), []);
     assert_eq!(sleeps_beside_children(0), []);
+}
+
+#[test]
+fn children_that_are_started_late_gain_as_well() {
+    let gain = |shift: u64| {
+        let mut made = SyntheticRecording::new(1, 1000.0);
+        let sleeps = made.waits(0, WaitReason::Sleep, &["step"], (1000.0, 8));
+        made.chain(&[sleeps], 1000.0, 200.0, 600.0);
+        for at in 0..6 {
+            let pid = 10 + at as i32;
+            let mut process = made.recording.processes[0].clone();
+            (process.pid, process.parent) = (pid, 1);
+            made.recording.processes.push(process);
+            let mut thread = made.recording.threads[0].clone();
+            (thread.pid, thread.tid, thread.running) = (pid, pid, 100_000_000);
+            (thread.began, thread.ended) = (shift * at, shift * at + 250_000_000);
+            made.recording.threads.push(thread);
+        }
+        let found = made.view(findings);
+        assert_eq!(found[0].cause, WaitCause::PollingSleep);
+        found[0].predicted_speedup.value
+    };
+    // A fifth of the time nobody works; three fifths one of two that could.
+    let side_by_side = gain(100_000_000);
+    assert!((1.7..1.9).contains(&side_by_side), "{side_by_side}");
+    let in_turn = gain(250_000_000);
+    assert!((1.15..1.3).contains(&in_turn), "{in_turn}");
 }
 
 /// Two threads of which one waits for the other, `waits` times in 600 ms.
