@@ -15,6 +15,7 @@ mod small_io;
 mod stalled_waits;
 #[cfg(test)]
 mod tests;
+mod timed_answers;
 
 use std::collections::HashMap;
 
@@ -108,6 +109,7 @@ fn found(view: &View<'_>) -> Vec<Found> {
     let mut all = locks::find(view);
     all.extend(input_output::find(view));
     all.extend(stalled_waits::find(view));
+    all.extend(timed_answers::find(view));
     all.extend(child_processes::find(view));
     // Threads that take turns work alone, too: not because the work is divided badly.
     let in_turns: f64 = all.iter().map(Found::turns_ns).fold(0.0, f64::max);
