@@ -148,12 +148,20 @@ fn is_limited(view: &View<'_>, state: StateIndex) -> bool {
     seen.expired > 0 || seen.wait.as_ref().is_some_and(|wait| wait.limited)
 }
 
-/// Whether descriptors are waited for at a place without a time limit as well: an event loop has one only while a timer runs,
-/// and does at its end what is due then.
+/// Whether `epoll` waits at a place without a time limit as well: an event loop has one only while a timer runs, and does at its
+/// end what is due then. Who asks for one descriptor by `poll` may have a limit only for what should come at once.
 fn is_of_event_loop(view: &View<'_>, counts: &[f64], place: &WaitPlace) -> bool {
     let (mut limited, mut unlimited) = (0.0, 0.0);
     for (index, (state, count)) in (0u32..).zip(view.states.iter().zip(counts)) {
-        if matches!(state.reason, WaitReason::Socket | WaitReason::Poll) && state.place == *place {
+        let wait = view.recording.states[index as usize].wait.as_ref();
+        let by_epoll = wait.is_some_and(|wait| {
+            matches!(
+                wait.call,
+                libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2
+            )
+        });
+        let for_others = matches!(state.reason, WaitReason::Socket | WaitReason::Poll);
+        if by_epoll && for_others && state.place == *place {
             match is_limited(view, index) {
                 true => limited += count,
                 false => unlimited += count,
@@ -292,11 +300,15 @@ mod tests {
 
     #[test]
     fn time_limit_of_an_event_loop_is_a_timer() {
-        let asks = |unlimited: u64| {
+        let asks = |call: i64, unlimited: u64| {
             let mut made = SyntheticRecording::new(1, 1000.0);
             let timers = made.waits(0, WaitReason::Socket, &["epoll", "run"], (800.0, 80));
             let events = made.waits(0, WaitReason::Socket, &["epoll", "run"], (100.0, unlimited));
             let works = made.runs(0, 100.0);
+            for state in [timers, events] {
+                let wait = made.recording.states[state as usize].wait.as_mut();
+                wait.expect("it waits").call = call;
+            }
             made.recording.states[timers as usize].expired = 80;
             made.recording.states[timers as usize].expired_ns = 800_000_000;
             made.chain(&[timers], 800.0, 800.0, 0.0);
@@ -304,8 +316,11 @@ mod tests {
             made.chain(&[works], 100.0, 0.0, 100.0);
             made.view(findings)
         };
-        assert_eq!(asks(80), []);
-        assert_eq!(asks(4).len(), 1, "hardly any wait without a limit");
+        let epoll = libc::SYS_epoll_wait;
+        assert_eq!(asks(epoll, 80), []);
+        let found = asks(epoll, 4).len();
+        assert_eq!(found, 1, "hardly any wait without a limit");
+        assert_eq!(asks(libc::SYS_poll, 80).len(), 1, "not an event loop");
     }
 
     /// A consumer waits for a producer by 60 ms at most, so often, while that waits for the consumer.

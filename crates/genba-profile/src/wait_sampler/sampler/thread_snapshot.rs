@@ -219,7 +219,11 @@ impl WaitSampler<'_> {
         let time_limit = call.time_limit(read);
         let time_limit = time_limit.or_else(|| call.futex_limit(read, clock));
         if time_limit.is_some() && is_of_own_wake_ups(pid, &found) {
-            (found.reason, found.object) = (WaitReason::Sleep, Named::Nothing);
+            found = WaitedFor {
+                reason: WaitReason::Sleep,
+                object: Named::Nothing,
+                enders: Enders::OthersInProcess,
+            };
         }
         let sleep_time = call.sleep_time(read);
         let script = self.script_stacks.intern(self.scripts.stack(pid, tid));
