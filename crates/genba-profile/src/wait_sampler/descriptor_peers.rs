@@ -36,6 +36,8 @@ pub struct DescriptorPeers {
     socket_peers: HashMap<String, Option<String>>,
     /// Sockets that accept connections.
     listeners: HashSet<String>,
+    /// Processes that polled one of them beside others.
+    pub servers: HashSet<i32>,
     connections: ConnectionLists,
 }
 

@@ -103,7 +103,13 @@ pub fn waited_for(pid: i32, polled: &[i32], peers: &mut DescriptorPeers) -> Wait
     for found in names.iter().filter(|(_, name)| name.starts_with("socket:")) {
         match peers.other_ends(pid, &found.1, true) {
             Enders::Processes(pids) if pids == [pid] => own = Some(found),
-            enders => sockets.push((found.0, enders, peers.listens(&found.1))),
+            enders => {
+                let listens = peers.listens(&found.1);
+                if listens {
+                    peers.servers.insert(pid);
+                }
+                sockets.push((found.0, enders, listens));
+            }
         }
     }
     // Who has connections to one watched process only waits for that rather than for new ones.
@@ -221,6 +227,7 @@ mod tests {
             child.wait().unwrap();
         }
         assert_eq!(found, [of_first.clone(), of_first, unknown]);
+        assert_eq!(peers.servers, [pid].into());
     }
 
     proptest! {

@@ -377,6 +377,9 @@ impl<'s> WaitSampler<'s> {
             })
         });
         let mut processes: Vec<WatchedProcess> = self.processes.into_values().collect();
+        for process in &mut processes {
+            process.serves = self.peers.servers.contains(&process.pid);
+        }
         processes.sort_by_key(|process| process.pid);
         WaitRecording {
             began: self.began,

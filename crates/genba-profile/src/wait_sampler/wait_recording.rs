@@ -133,6 +133,8 @@ pub struct WatchedProcess {
     pub new_file_looks: u64,
     /// Most sockets that were open in one of these looks.
     pub most_sockets: u64,
+    /// Whether a thread of it was seen to poll a socket for new connections, beside others.
+    pub serves: bool,
 }
 
 /// A distinct state of a thread, with the time in it.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use genba_model::{WaitCause, WaitEnd, WaitFigures, WaitPlace, WaitReason};
-use genba_profile::wait_sampler::{Chain, Pair, StateIndex};
+use genba_profile::wait_sampler::{Chain, Pair, SeenWait, StateIndex};
 
 use super::Found;
 use super::constants::{
@@ -148,18 +148,36 @@ fn is_limited(view: &View<'_>, state: StateIndex) -> bool {
     seen.expired > 0 || seen.wait.as_ref().is_some_and(|wait| wait.limited)
 }
 
+/// Whether threads wait by `epoll` in a process that accepts connections meanwhile: what it has promised to its clients or does at
+/// times is due at its time limit, and no answer is missing.
+fn serves(view: &View<'_>, group: &Group) -> bool {
+    let recording = view.recording;
+    let is_server = |pid: i32| {
+        let mut processes = recording.processes.iter();
+        processes.any(|process| process.pid == pid && process.serves)
+    };
+    let by_epoll = |thread: u32| {
+        let mut states = recording.states.iter().filter(|seen| seen.thread == thread);
+        states.any(|seen| seen.wait.as_ref().is_some_and(is_epoll))
+    };
+    let mut threads = group.threads.keys();
+    threads.any(|thread| is_server(recording.threads[*thread as usize].pid) && by_epoll(*thread))
+}
+
+fn is_epoll(wait: &SeenWait) -> bool {
+    matches!(
+        wait.call,
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2
+    )
+}
+
 /// Whether `epoll` waits at a place without a time limit as well: an event loop has one only while a timer runs, and does at its
 /// end what is due then. Who asks for one descriptor by `poll` may have a limit only for what should come at once.
 fn is_of_event_loop(view: &View<'_>, counts: &[f64], place: &WaitPlace) -> bool {
     let (mut limited, mut unlimited) = (0.0, 0.0);
     for (index, (state, count)) in (0u32..).zip(view.states.iter().zip(counts)) {
         let wait = view.recording.states[index as usize].wait.as_ref();
-        let by_epoll = wait.is_some_and(|wait| {
-            matches!(
-                wait.call,
-                libc::SYS_epoll_wait | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2
-            )
-        });
+        let by_epoll = wait.is_some_and(is_epoll);
         let for_others = matches!(state.reason, WaitReason::Socket | WaitReason::Poll);
         if by_epoll && for_others && state.place == *place {
             match is_limited(view, index) {
@@ -180,7 +198,7 @@ fn expired(
 ) -> Vec<Found> {
     let mut all = Vec::new();
     for (place, group) in places {
-        if is_of_event_loop(view, counts, place) {
+        if is_of_event_loop(view, counts, place) || serves(view, group) {
             continue;
         }
         let here = view.states.iter().zip(&view.recording.states);
@@ -300,8 +318,9 @@ mod tests {
 
     #[test]
     fn time_limit_of_an_event_loop_is_a_timer() {
-        let asks = |call: i64, unlimited: u64| {
+        let asks = |call: i64, unlimited: u64, serves: bool| {
             let mut made = SyntheticRecording::new(1, 1000.0);
+            made.recording.processes[0].serves = serves;
             let timers = made.waits(0, WaitReason::Socket, &["epoll", "run"], (800.0, 80));
             let events = made.waits(0, WaitReason::Socket, &["epoll", "run"], (100.0, unlimited));
             let works = made.runs(0, 100.0);
@@ -317,10 +336,12 @@ mod tests {
             made.view(findings)
         };
         let epoll = libc::SYS_epoll_wait;
-        assert_eq!(asks(epoll, 80), []);
-        let found = asks(epoll, 4).len();
+        assert_eq!(asks(epoll, 80, false), []);
+        let found = asks(epoll, 4, false).len();
         assert_eq!(found, 1, "hardly any wait without a limit");
-        assert_eq!(asks(libc::SYS_poll, 80).len(), 1, "not an event loop");
+        assert_eq!(asks(epoll, 4, true), [], "a server");
+        let found = asks(libc::SYS_poll, 80, true).len();
+        assert_eq!(found, 1, "not an event loop");
     }
 
     /// A consumer waits for a producer by 60 ms at most, so often, while that waits for the consumer.

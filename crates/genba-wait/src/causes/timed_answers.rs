@@ -94,6 +94,10 @@ fn accepts(view: &View<'_>, group: &Group) -> bool {
     let recording = view.recording;
     let pid = |thread: u32| recording.threads[thread as usize].pid;
     let pids: BTreeSet<i32> = group.threads.keys().map(|thread| pid(*thread)).collect();
+    let mut processes = recording.processes.iter();
+    if processes.any(|process| process.serves && pids.contains(&process.pid)) {
+        return true;
+    }
     recording.states.iter().any(|seen| {
         let call = seen.wait.as_ref().map(|wait| wait.call);
         matches!(call, Some(libc::SYS_accept | libc::SYS_accept4))
@@ -151,6 +155,9 @@ mod tests {
         let accepts = made.waits(0, WaitReason::Socket, &["accept", "serve"], (1.0, 1));
         let wait = made.recording.states[accepts as usize].wait.as_mut();
         wait.expect("it waits").call = libc::SYS_accept;
+        assert_eq!(found(&made), [""; 0]);
+        let mut made = asks(300, 300);
+        made.recording.processes[0].serves = true;
         assert_eq!(found(&made), [""; 0]);
     }
 
