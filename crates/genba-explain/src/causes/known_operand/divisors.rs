@@ -85,7 +85,7 @@ impl Scene<'_> {
         let function = self.function;
         let same = |one: &&Known<'_>| one.integer && one.usual.value == first.usual.value;
         let group: Vec<&Known<'_>> = all.iter().filter(same).collect();
-        if !group.first().is_some_and(|one| one.at == first.at) {
+        if group.first().is_none_or(|one| one.at != first.at) {
             return None;
         }
         let mut loops: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
