@@ -289,7 +289,7 @@ mod tests {
     fn text_that_outlives_its_burst_is_kept() {
         let kept = |n: u64| {
             let mut events = text(n, true, false);
-            if n % 2 == 0 {
+            if n.is_multiple_of(2) {
                 events.truncate(events.len() - 4);
             }
             events

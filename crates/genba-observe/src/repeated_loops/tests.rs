@@ -220,7 +220,7 @@ fn how_a_library_compares_depends_on_pages() {
     };
     assert!((share(|_| 1) - 1.0).abs() < 1e-12);
     assert!((share(|one| 1 + one % 2) - 1.0).abs() < 1e-12, "its size");
-    let sign = |one: u64| if one % 2 == 0 { 1 } else { u64::MAX };
+    let sign = |one: u64| if one.is_multiple_of(2) { 1 } else { u64::MAX };
     assert!(share(sign) < 0.1, "another answer");
 }
 
