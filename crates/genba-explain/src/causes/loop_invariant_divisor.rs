@@ -74,6 +74,14 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found
 }
 
+/// Divisions whose divisor a loop around them does not change.
+pub(super) fn invariant_divisions(function: &FunctionInput) -> Vec<usize> {
+    let all = divisions(function).into_iter();
+    all.filter(|division| invariant_in(function, division).is_some())
+        .map(|division| division.at)
+        .collect()
+}
+
 /// The innermost loop around a division and the outermost in which its divisor does not change,
 /// if that lasts for many divisions.
 fn invariant_in(function: &FunctionInput, division: &Division) -> Option<(u32, u32)> {

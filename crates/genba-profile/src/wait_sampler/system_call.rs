@@ -265,14 +265,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn call(number: i64, arguments: [u64; 6]) -> (WaitReason, WaitedOn) {
+    fn blocked(number: i64, arguments: [u64; 6]) -> BlockedCall {
         BlockedCall {
             number,
             arguments,
             stack_pointer: 0,
             instruction: 0,
         }
-        .waits()
+    }
+
+    fn call(number: i64, arguments: [u64; 6]) -> (WaitReason, WaitedOn) {
+        blocked(number, arguments).waits()
     }
 
     #[test]
@@ -305,12 +308,7 @@ mod tests {
     #[test]
     fn words_that_processes_may_share_are_told_by_the_flag() {
         let shared = |number, operation| {
-            let call = BlockedCall {
-                number,
-                arguments: [0x1000, operation, 2, 0, 0, 0],
-                stack_pointer: 0,
-                instruction: 0,
-            };
+            let call = blocked(number, [0x1000, operation, 2, 0, 0, 0]);
             call.is_shared_futex()
         };
         assert!(shared(libc::SYS_futex, libc::FUTEX_WAIT as u64));
@@ -324,12 +322,7 @@ mod tests {
     #[test]
     fn time_limits_are_read() {
         let limit = |number, arguments| {
-            let call = BlockedCall {
-                number,
-                arguments,
-                stack_pointer: 0,
-                instruction: 0,
-            };
+            let call = blocked(number, arguments);
             call.time_limit(|address, buffer| {
                 // Three seconds and five.
                 let words = [3_u64, 5].map(u64::to_le_bytes).concat();
@@ -385,12 +378,7 @@ mod tests {
     #[test]
     fn limits_of_waits_for_a_futex_are_read() {
         let limit = |number, operation: i32, address| {
-            let call = BlockedCall {
-                number,
-                arguments: [0x2000, operation as u64, 0, address, 0, 0],
-                stack_pointer: 0,
-                instruction: 0,
-            };
+            let call = blocked(number, [0x2000, operation as u64, 0, address, 0, 0]);
             let read = |address, buffer: &mut [u8]| {
                 buffer.copy_from_slice(&[0_u64, address].map(u64::to_le_bytes).concat());
                 buffer.len()
@@ -411,12 +399,7 @@ mod tests {
     #[test]
     fn times_of_sleeps_are_read() {
         let time = |number, arguments| {
-            let call = BlockedCall {
-                number,
-                arguments,
-                stack_pointer: 0,
-                instruction: 0,
-            };
+            let call = blocked(number, arguments);
             call.sleep_time(|_, buffer| {
                 buffer.copy_from_slice(&[0_u64, 4_000_000].map(u64::to_le_bytes).concat());
                 buffer.len()

@@ -142,7 +142,7 @@ fn has_the_result(view: &View<'_>, place: &WaitPlace, group: &Group) -> bool {
     awaited >= MIN_SHARE_EXPIRED * group.ns && slices >= MIN_WAITS_OF_OTHER_END * group.waits
 }
 
-/// Whether a wait for descriptors ends by a time limit if nothing comes before.
+/// Whether a wait ends by a time limit if nothing comes before.
 fn is_limited(view: &View<'_>, state: StateIndex) -> bool {
     let seen = &view.recording.states[state as usize];
     seen.expired > 0 || seen.wait.as_ref().is_some_and(|wait| wait.limited)

@@ -9,6 +9,9 @@ use genba_observe::{OperandValues, ValueShare};
 
 use super::{Scene, Spared};
 use crate::candidate::Candidate;
+use crate::causes::division_as_overflow_check::check_divisions;
+use crate::causes::duplicate_division::pair_divisions;
+use crate::causes::loop_invariant_divisor::invariant_divisions;
 use crate::causes::wrapped_counters::wrapping_divisions;
 use crate::constants::observations::{
     MIN_BURSTS, MIN_SEEN, MIN_SHARE_OF_REPEATED_WORK, MIN_USUAL_VALUE,
@@ -31,15 +34,20 @@ struct Known<'a> {
 /// Divisions by what was loaded.
 pub(super) fn divisions(scene: &Scene<'_>) -> Vec<Candidate> {
     let function = scene.function;
-    let divisions = (0..function.code.len()).filter_map(|at| known(scene, at));
-    let all: Vec<Known<'_>> = divisions.collect();
-    let mut found: Vec<Candidate> = all
-        .iter()
-        .filter_map(|one| scene.of_one_value(&all, one))
-        .collect();
     // Those have a cheaper remedy.
-    let wrapping = wrapping_divisions(function);
-    for one in all.iter().filter(|one| !wrapping.contains(&one.at)) {
+    let mut others = wrapping_divisions(function);
+    let divisions = (0..function.code.len()).filter(|at| !others.contains(at));
+    let all: Vec<Known<'_>> = divisions.filter_map(|at| known(scene, at)).collect();
+    others.extend(check_divisions(function));
+    others.extend(pair_divisions(function));
+    others.extend(invariant_divisions(function));
+    let in_loops = |one: &&Known<'_>| !others.contains(&one.at);
+    let left: Vec<&Known<'_>> = all.iter().filter(in_loops).collect();
+    let firsts = left.iter();
+    let mut found: Vec<Candidate> = firsts
+        .filter_map(|one| scene.of_one_value(&left, one))
+        .collect();
+    for one in &all {
         let spared = Spared {
             site: vec![one.at],
             affected: vec![one.at],
@@ -81,10 +89,10 @@ fn known<'a>(scene: &'a Scene<'_>, at: usize) -> Option<Known<'a>> {
 impl Scene<'_> {
     /// The loops of a function whose divisions are by one value, which one constant serves: of all of them, at the
     /// first.
-    fn of_one_value(&self, all: &[Known<'_>], first: &Known<'_>) -> Option<Candidate> {
+    fn of_one_value(&self, all: &[&Known<'_>], first: &Known<'_>) -> Option<Candidate> {
         let function = self.function;
         let same = |one: &&Known<'_>| one.integer && one.usual.value == first.usual.value;
-        let group: Vec<&Known<'_>> = all.iter().filter(same).collect();
+        let group: Vec<&Known<'_>> = all.iter().copied().filter(same).collect();
         if group.first().is_none_or(|one| one.at != first.at) {
             return None;
         }
@@ -121,15 +129,16 @@ impl Scene<'_> {
         if saved.is_empty() || heat < MIN_SHARE_OF_REPEATED_WORK {
             return None;
         }
-        // The hottest is shown.
+        // The hottest is shown, and what was seen there.
         site.sort_by(|a, b| function.heat[*b].total_cmp(&function.heat[*a]));
+        let shown = group.into_iter().find(|one| one.at == site[0])?;
         let kind = KnownValueKind::Divisor;
         let fix = Fix::TestForValue { value: kind };
         let mut one = Candidate::new(Cause::KnownOperand, Some(self.number), site, fix);
         one.affected = affected;
         one.saves(&saved);
         one.executions = Some(executions);
-        Some(one.fact(self.fact(first.load, first.one, first.usual)))
+        Some(one.fact(self.fact(shown.load, shown.one, shown.usual)))
     }
 }
 
