@@ -233,7 +233,7 @@ fn candidate(
     let mut modelled = None;
     match function.loop_after(costs, inner, &change) {
         Some(gain) => {
-            let left = left_without(function, inner, &site, &gain);
+            let left = left_without(function, inner, &site, &gain, false);
             (found.affected, found.residual_fraction) = around(function, inner, outer, left);
             modelled = Some(gain.fact());
         }

@@ -198,19 +198,20 @@ pub(crate) fn by_reciprocal(divisions: &[usize], known: Option<u64>) -> Change {
 
 /// Residual fraction of a loop with that change: what comes in the place of divisions is not known (compares, shifts,
 /// more moves), and no more goes than some times what is measured at them, unless the model says where all of the
-/// loop's time goes.
+/// loop's time goes and is trusted.
 pub(crate) fn left_without(
     function: &FunctionInput,
     index: u32,
     divisions: &[usize],
     gain: &LoopGain,
+    trusts_model: bool,
 ) -> Estimate {
     let mut left = gain.residual_fraction;
     let doubled =
         (RECIPROCAL_RESIDUAL_HIGH * left.value).min((1.0 + left.value) / RECIPROCAL_RESIDUAL_HIGH);
     left.high = left.high.max(doubled);
     let modelled = gain.before.cycles().map_or(0.0, |cycles| cycles.value);
-    if modelled >= MIN_MODEL_OF_CYCLES * gain.measured.value {
+    if trusts_model && modelled >= MIN_MODEL_OF_CYCLES * gain.measured.value {
         return left;
     }
     let waited = function.heat_of(with_waiting(function, divisions.iter().copied()));

@@ -112,7 +112,7 @@ impl Scene<'_> {
             let Some(gain) = function.loop_after(costs, index, &change) else {
                 continue;
             };
-            let left = left_without(function, index, &divisions, &gain);
+            let left = left_without(function, index, &divisions, &gain, true);
             saved.push(SavedTime {
                 share: Estimate::exact(function.loop_heat(index)),
                 saved: Estimate {
